@@ -1,0 +1,54 @@
+"""The tests in more environments than `make test`: other Pythons, oldest and newest versions, both MCP SDKs.
+
+`make nox` runs all sessions; `.venv-tools/bin/nox -s lowest` runs one.
+"""
+
+import nox
+
+PYTHONS = ("3.11", "3.12", "3.13")
+INSTRUMENTATION = "tests/instrument"
+
+nox.needs_version = ">=2025.5.1"
+nox.options.default_venv_backend = "uv"
+nox.options.error_on_missing_interpreters = True
+
+
+def pytest(session: nox.Session, *arguments: str) -> None:
+    """Run pytest with the session's own arguments, if any, in place of the default ones."""
+    session.run("python", "-m", "pytest", *(session.posargs or arguments))
+
+
+@nox.session(python=False)
+def lint(session: nox.Session) -> None:
+    """Format, lint, types and layers: once, in the environment of the Makefile."""
+    session.run("make", "lint", external=True)
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """All tests with the locked versions."""
+    session.install("--require-hashes", "-r", "requirements/dev.txt")
+    session.install("--no-deps", "--no-build-isolation", "-e", ".")
+    pytest(session)
+
+
+@nox.session(python=[PYTHONS[0], PYTHONS[-1]])
+def lowest(session: nox.Session) -> None:
+    """All tests with the lowest version that pyproject.toml allows of each direct dependency."""
+    session.install("--resolution", "lowest-direct", "-e", ".[demo]", "--group", "test")
+    pytest(session)
+
+
+@nox.session(python=PYTHONS[-1])
+def newest(session: nox.Session) -> None:
+    """All tests with the newest version of everything, whatever the lock says."""
+    session.install("--upgrade", "-e", ".[demo]", "--group", "test")
+    pytest(session)
+
+
+@nox.session(python=PYTHONS[0])
+@nox.parametrize("mcp", ["1.30", "2.3"])
+def mcp(session: nox.Session, mcp: str) -> None:
+    """The instrumentation's tests with the oldest and newest supported line of the MCP SDK."""
+    session.install("-e", ".[demo]", "--group", "test", f"mcp=={mcp}.*")
+    pytest(session, INSTRUMENTATION)

@@ -1,0 +1,68 @@
+"""citespan: a tool call must cite its sources, or it does not run.
+
+Public names are loaded when first used, so that `import citespan` loads no framework, no command line and no exporter.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from citespan.configure import configure
+    from citespan.core.decision import Decision, ProvenanceDenied
+    from citespan.core.policy import ArgumentRule, Policy, ToolRule
+    from citespan.errors import CitespanError, PolicyError
+    from citespan.guard.run import Run
+    from citespan.otel.exporter import ProvenanceSpanExporter
+    from citespan.otel.processor import ProvenanceSpanProcessor
+    from citespan.tools import TracedTools, run, tool
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ArgumentRule": "citespan.core.policy",
+    "CitespanError": "citespan.errors",
+    "Decision": "citespan.core.decision",
+    "Policy": "citespan.core.policy",
+    "PolicyError": "citespan.errors",
+    "ProvenanceDenied": "citespan.core.decision",
+    "ProvenanceSpanExporter": "citespan.otel.exporter",
+    "ProvenanceSpanProcessor": "citespan.otel.processor",
+    "Run": "citespan.guard.run",
+    "ToolRule": "citespan.core.policy",
+    "TracedTools": "citespan.tools",
+    "configure": "citespan.configure",
+    "run": "citespan.tools",
+    "tool": "citespan.tools",
+}
+
+__all__ = [
+    "ArgumentRule",
+    "CitespanError",
+    "Decision",
+    "Policy",
+    "PolicyError",
+    "ProvenanceDenied",
+    "ProvenanceSpanExporter",
+    "ProvenanceSpanProcessor",
+    "Run",
+    "ToolRule",
+    "TracedTools",
+    "configure",
+    "run",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'citespan' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, "__version__"})

@@ -1,0 +1,71 @@
+"""The `citespan` command: options in, exit code out. The work is done in the packages below; here is the I/O.
+
+Exit codes (design section 7): 0 clean, 1 violations, 2 incomplete, 64 usage, 65 bad input, 78 required guard
+not installed. Standard output belongs to results, standard error to everything else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Annotated, Final, cast
+
+import typer
+
+from citespan.cli import demo
+from citespan.errors import EXIT_OK, EXIT_USAGE, CitespanError
+
+EXIT_INTERRUPTED: Final = 130
+EXIT_CLOSED_PIPE: Final = 141
+
+#: what typer raises for a command line that it does not understand; it has no public name of its own
+UsageMistake: Final = cast("type[Exception]", typer.BadParameter.__base__)
+
+app = typer.Typer(
+    name="citespan",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="A tool call must cite its sources, or it does not run.",
+)
+app.command(name="demo")(demo.command)
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version and stop.")] = False,
+) -> None:
+    """A tool call must cite its sources, or it does not run."""
+    if version:
+        typer.echo(f"citespan {metadata.version('citespan')}")
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code; the console script ends with it.
+
+    Args:
+        arguments: without the program's name; the process's own by default.
+
+    Example:
+        >>> main(["--help"])  # doctest: +SKIP
+        0
+    """
+    try:
+        code = app(args=list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
+        sys.stdout.flush()
+    except CitespanError as error:
+        typer.echo(f"citespan: {error}", err=True)
+        return error.exit_code
+    except UsageMistake as mistake:
+        cast("typer.BadParameter", mistake).show()
+        return EXIT_USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, as in `citespan show trace.jsonl | head`; Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_CLOSED_PIPE
+    return code if isinstance(code, int) else EXIT_OK

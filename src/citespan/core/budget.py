@@ -1,0 +1,37 @@
+"""The budget of a run, taken atomically: concurrent calls cannot share one free slot (design section 5)."""
+
+from __future__ import annotations
+
+import threading
+
+
+class RunBudget:
+    """How many uncited leaves a run may still let through, and how many calls it has refused.
+
+    Example:
+        >>> budget = RunBudget(max_assumed=1, max_refused=20)
+        >>> budget.take(1), budget.take(1)
+        (True, False)
+    """
+
+    __slots__ = ("_free", "_lock", "_max_refused", "refused")
+
+    def __init__(self, max_assumed: int, max_refused: int) -> None:
+        self._free = max_assumed
+        self._max_refused = max_refused
+        self._lock = threading.Lock()
+        self.refused = 0
+
+    def take(self, leaves: int) -> bool:
+        """Take `leaves` at once, or none of them."""
+        with self._lock:
+            if leaves > self._free:
+                return False
+            self._free -= leaves
+            return True
+
+    def refuse(self) -> bool:
+        """Count one refused call; True when the run has now had too many and must stop."""
+        with self._lock:
+            self.refused += 1
+            return self.refused > self._max_refused

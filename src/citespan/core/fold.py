@@ -1,0 +1,88 @@
+"""Folding: the one loose comparison, used only to take a citation away (design section 2, echo and state).
+
+fold = NFKC, case, blanks, posix path, number as text; invisible format characters are dropped as well, since they
+would let an echo differ from what was sent without anyone seeing it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+from typing import Any, Final
+
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
+_WORDS = re.compile(r"\w+")
+#: after this many places in one text the answer is "occurs": hostile repetition must not buy time or a citation
+MAX_PLACES: Final = 10_000
+
+
+def fold(value: Any) -> str:
+    """The folded text of a scalar; `""` for what has no text.
+
+    Example:
+        >>> fold("./Conf//prod.ENV"), fold(10.0), fold(True)
+        ('conf/prod.env', '10', 'true')
+    """
+    kind = type(value)
+    if kind is str:
+        return _fold_text(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is int or kind is float:
+        return number_text(value)
+    return "" if value is not None else "null"
+
+
+def _fold_text(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = "".join(char for char in text if unicodedata.category(char) != "Cf")
+    text = " ".join(text.casefold().split()).replace("\\", "/")
+    if "/" in text and "://" not in text and " " not in text:
+        text = posixpath.normpath(text)
+        return text[1:] if text.startswith("//") else text
+    if text and (text[0] in "+-." or text[0].isdecimal()) and _NUMBER.fullmatch(text):
+        return number_text(float(text)) if "." in text else str(int(text))
+    return text
+
+
+def number_text(value: int | float) -> str:
+    """A number as text, one text per value: 10 and 10.0 are `10`."""
+    if type(value) is float and value.is_integer() and abs(value) < 1e16:
+        return str(int(value))
+    if type(value) is int and abs(value) >= 10**18:
+        return hex(value)
+    return repr(value)
+
+
+def words(folded: str) -> list[str]:
+    """The word tokens of a text; `_` is a word character."""
+    return _WORDS.findall(folded)
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def occurs(piece: str, text: str) -> bool:
+    """Whether `piece` stands in `text` as whole tokens: not cut out of a longer word at either end.
+
+    Example:
+        >>> occurs("prod.env", "use prod.env now"), occurs("prod", "production")
+        (True, False)
+    """
+    if not piece:
+        return False
+    head, tail = _is_word(piece[0]), _is_word(piece[-1])
+    start = text.find(piece)
+    for _ in range(MAX_PLACES):
+        if start < 0:
+            return False
+        end = start + len(piece)
+        if not (head and start and _is_word(text[start - 1])) and not (
+            tail and end < len(text) and _is_word(text[end])
+        ):
+            return True
+        start = text.find(piece, start + 1)
+    return True

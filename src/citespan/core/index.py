@@ -1,0 +1,294 @@
+"""The index over observed documents: from a value to the places that hold it, in time independent of its size.
+
+An observation is indexed when the first decision after it needs it, in one walk, mostly in bulk. No digest is made and
+no object per leaf: a value maps to the *node* that holds it (an object, or up to `PART` members of a list), and the
+leaf is looked for inside that node only when the value is cited. Postings may name too much, never too little: every
+candidate is tested again when it is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from citespan.core import places
+from citespan.core.leaves import Step, field_step
+from citespan.core.places import PART, Node, Place, Shape, below, member
+from citespan.core.projections import MIN_SHA, PROJECTIONS, basename, normal_path
+from citespan.core.shapes import is_document
+
+if TYPE_CHECKING:
+    from citespan.core.ledger import Observation
+
+MAX_NESTED_JSON: Final = 4
+
+
+class Decode(Protocol):
+    """Reads a JSON document; raises ValueError when it is none."""
+
+    def __call__(self, data: bytes | str, /) -> Any:
+        """The document as plain Python values."""
+        ...
+
+
+Posting = dict[Any, Any]
+
+
+class Index:
+    """Postings from values to nodes. Not locked and not bounded by itself: `citespan.core.ledger.Ledger` does both.
+
+    Args:
+        decode: reads JSON documents found in text leaves.
+        sources: kept nodes per value; the first and the newest always stay.
+    """
+
+    def __init__(self, decode: Decode, sources: int) -> None:
+        self._decode = decode
+        self._most = max(2, sources)
+        self._strings: Posting = {}
+        self._numbers: Posting = {}
+        self._others: Posting = {}
+        self._keys: Posting = {}
+        self._paths: Posting = {}
+        self._texts: Posting = {}
+        self._shapes: dict[tuple[str | None, str], Shape] = {}
+        self._waiting: list[tuple[Node | None, Step, Any, Shape, str]] = []
+        self.leaves = 0
+
+    def add(self, owner: Observation, document: Any) -> None:
+        """Index one document. A bare scalar is read as `{"result": scalar}`, as MCP servers wrap it."""
+        if not isinstance(document, dict | list):
+            document = {"result": document}
+        root = self._shapes.get((owner.server, owner.tool))
+        if root is None:
+            root = self._shapes[owner.server, owner.tool] = Shape(owner.tool)
+        waiting = self._waiting
+        waiting.append((None, "", document, root, ""))
+        while waiting:
+            parent, step, container, place, via = waiting.pop()
+            if type(container) is dict:
+                self._add_object(owner, parent, step, container, place, via)
+            else:
+                self._add_list(owner, parent, step, container, place, via)
+
+    def _add_object(
+        self,
+        owner: Observation,
+        parent: Node | None,
+        step: Step,
+        container: dict[str, Any],
+        place: Shape,
+        via: str,
+    ) -> None:
+        for part in _parts(container):
+            node = Node(owner, parent, step, part, 0, None, place, via)
+            place.objects.append(node)
+            if place.owner[0] is not owner or place.owner[1] != part.keys():
+                place.owner = (owner, part.keys())
+                self._post_all(self._keys, part, node)
+            self._post_values(list(part.values()), node, part)
+
+    def _add_list(
+        self,
+        owner: Observation,
+        parent: Node | None,
+        step: Step,
+        container: list[Any],
+        place: Shape,
+        via: str,
+    ) -> None:
+        for offset in range(0, len(container), PART):
+            part = container[offset : offset + PART]
+            keys = _record_keys(part)
+            if keys is None:
+                node = Node(owner, parent, step, container, offset, None, place, via)
+                place.columns.setdefault("*", []).append(node)
+                self._post_values(part, node, range(offset, offset + len(part)))
+                continue
+            inner = place.child("*")
+            for key, column in zip(keys, zip(*map(dict.values, part), strict=True), strict=True):
+                node = Node(owner, parent, step, container, offset, key, inner, via)
+                inner.columns.setdefault(field_step(key), []).append(node)
+                self._post(self._keys, key, node)
+                self._post_values(column, node, range(offset, offset + len(part)))
+
+    def _post_values(self, values: Sequence[Any], node: Node, steps: Iterable[Step]) -> None:
+        """Post all members of a node."""
+        self.leaves += len(values)
+        try:
+            joined = "\0".join(values)
+        except TypeError:
+            self._post_mixed(values, node, steps)
+            return
+        self._post_all(self._strings, values, node)
+        if "/" in joined:
+            self._post_paths(values, joined, node)
+        if "{" in joined or "[" in joined:
+            for step, value in zip(steps, values, strict=True):
+                if is_document(value):
+                    self._nested(value, node, step)
+        if node.owner.text:
+            for step, value in zip(steps, values, strict=True):
+                self._post_texts(value, node, step)
+
+    def _post_mixed(self, values: Sequence[Any], node: Node, steps: Iterable[Step]) -> None:
+        kinds = set(map(type, values))
+        if kinds <= {int, float}:
+            self._post_all(self._numbers, values, node)
+            return
+        if kinds <= {bool, type(None)}:
+            self._post_all(self._others, set(values), node)
+            return
+        text = node.owner.text
+        for step, value in zip(steps, values, strict=True):
+            kind = type(value)
+            if kind is str:
+                self._post(self._strings, value, node)
+                if "/" in value:
+                    self._post_paths((value,), value, node)
+                if value[:1] in "{[ \n\t\r" and is_document(value):
+                    self._nested(value, node, step)
+                if text:
+                    self._post_texts(value, node, step)
+            elif kind is dict or kind is list:
+                if value:
+                    self.leaves -= 1
+                    self._waiting.append((node, step, value, below(node, step), node.via))
+                else:
+                    self._post(self._others, kind, node)
+            else:
+                self._post(self._numbers if kind is int or kind is float else self._others, value, node)
+
+    def _post_all(self, postings: Posting, keys: Iterable[Any], node: Node) -> None:
+        keys = list(keys)
+        known = list(map(postings.setdefault, keys, repeat(node)))
+        if known.count(node) != len(known):
+            for key, first in zip(keys, known, strict=True):
+                if first is not node:
+                    self._more(postings, key, first, node)
+
+    def _post(self, postings: Posting, key: Any, node: Node) -> None:
+        known = postings.setdefault(key, node)
+        if known is not node:
+            self._more(postings, key, known, node)
+
+    def _more(self, postings: Posting, key: Any, known: Any, node: Node) -> None:
+        if type(known) is not list:
+            postings[key] = [known, node]
+        elif known[-1] is not node:
+            if len(known) >= self._most:
+                # the middle is given up: the first source and the newest always stay
+                del known[len(known) // 2]
+            known.append(node)
+
+    def _post_paths(self, values: Sequence[str], joined: str, node: Node) -> None:
+        """Post last parts and normal forms of paths; what is posted too much is tested away when looked up."""
+        # the two-character look-ups below scan the whole text; there are as few as there can be
+        doubled = "//" in joined
+        if doubled or " " in joined or "\n" in joined or "\t" in joined:
+            lasts = [last for value in values if "/" in value and (last := basename(value)) is not None]
+        else:
+            lasts = [value.rpartition("/")[2] for value in values if "/" in value]
+            if "" in lasts:
+                doubled = True
+                lasts = [value.rstrip("/").rpartition("/")[2] for value in values if "/" in value]
+        self._post_all(self._paths, lasts, node)
+        if doubled or "/." in joined or joined[:2] == "./" or "\0./" in joined:
+            for value in values:
+                plain = normal_path(value) if "/" in value else None
+                if plain is not None and plain != value:
+                    self._post(self._paths, plain, node)
+
+    def _post_texts(self, value: str, node: Node, step: Step) -> None:
+        place = below(node, step)
+        for name in node.owner.text:
+            row = PROJECTIONS.get(name)
+            if row is None or row.pieces is None:
+                continue
+            pieces = list(dict.fromkeys(row.pieces(value)))
+            self.leaves += len(pieces)
+            for offset in range(0, len(pieces), PART):
+                inner = Node(node.owner, node, step, pieces, offset, None, place, name)
+                some = pieces[offset : offset + PART]
+                self._post_all(self._texts, some, inner)
+                if name == "git_sha":
+                    self._post_all(self._texts, [piece[:MIN_SHA] for piece in some if len(piece) > MIN_SHA], inner)
+
+    def _nested(self, value: str, node: Node, step: Step) -> None:
+        depth, above = 0, node
+        while above.parent is not None:
+            depth += type(member(above.parent, above.step)) is str
+            above = above.parent
+        if depth >= MAX_NESTED_JSON:
+            return
+        try:
+            document = self._decode(value)
+        except (ValueError, RecursionError):
+            return
+        if document:
+            self._waiting.append((node, step, document, below(node, step), "json"))
+
+    def find(self, value: Any) -> Iterator[Place]:
+        """Every kept place from which a scalar follows by a default or a declared text projection."""
+        kind = type(value)
+        if kind is not str:
+            if kind is int or kind is float:
+                posting = self._numbers.get(value)
+            else:
+                posting = self._others.get(kind if kind is list or kind is dict else value)
+            for node in _each(posting):
+                yield from places.exact(node, value)
+            return
+        for node in _each(self._strings.get(value)):
+            yield from places.exact(node, value)
+        if not value:
+            return
+        for node in _each(self._keys.get(value)):
+            yield from places.key(node, value)
+        for node in _each(self._paths.get(value)):
+            yield from places.path(node, value, value)
+        for node in _each(self._texts.get(value)):
+            yield from places.piece(node, value)
+        if "/" in value and (plain := normal_path(value)) is not None and plain != value:
+            for node in (*_each(self._strings.get(plain)), *_each(self._paths.get(plain))):
+                yield from places.path(node, plain, value)
+        if self._texts and len(value) > MIN_SHA:
+            for node in _each(self._texts.get(value[:MIN_SHA])):
+                if node.via == "git_sha":
+                    yield from places.piece(node, value)
+
+    def leaves_by_field(self) -> Iterator[tuple[Observation, str, Any]]:
+        """Every leaf with its observation and field."""
+        waiting = list(self._shapes.values())
+        while waiting:
+            place = waiting.pop()
+            waiting.extend(place.children.values())
+            for node in (*place.objects, *(node for column in place.columns.values() for node in column)):
+                for step, value in places.members(node):
+                    if not isinstance(value, dict | list) or not value:
+                        yield node.owner, places.field_of(Place(node, step, value, "exact")), value
+
+
+def _parts(container: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if len(container) <= PART:
+        yield container
+        return
+    items = iter(container.items())
+    while part := dict(islice(items, PART)):
+        yield part
+
+
+def _record_keys(part: Sequence[Any]) -> Any:
+    """The keys that all members of a list share, None where they are not records of one kind."""
+    first = part[0]
+    if type(first) is not dict or not first or len(part) == 1 or set(map(type, part)) != {dict}:
+        return None
+    keys = list(first)
+    return keys if list(map(list, part)).count(keys) == len(part) else None
+
+
+def _each(posting: Any) -> Iterable[Node]:
+    if posting is None:
+        return ()
+    return tuple(posting) if type(posting) is list else (posting,)

@@ -1,0 +1,137 @@
+"""From a call and what it may cite to a decision (design sections 2 and 3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from citespan.core.classify import Scope, classify
+from citespan.core.decision import Decision, Finding, Mode, Tag, Violation, verdict
+from citespan.core.kinds import Invented
+from citespan.core.leaves import Snapshot, dotted
+from citespan.core.resolve import Resolved
+from citespan.core.schema import Schema
+
+
+class Call(NamedTuple):
+    """A tool call as the core sees it.
+
+    Args:
+        snapshot: the private copy and its leaves; schema: of the tool's parameters, as frozen in this run.
+        read_only: True where the host, the policy, or a trusted hint says so; None where nobody does.
+        hinted: whether it is a trusted hint that says so; such tools run in tag mode (design section 3).
+        step: the step key as text.
+    """
+
+    tool: str
+    server: str | None
+    snapshot: Snapshot
+    schema: Schema
+    read_only: bool | None
+    hinted: bool
+    step: str = ""
+
+
+class Budget(Protocol):
+    """What a decision takes from a run; see `citespan.core.budget.RunBudget`."""
+
+    def take(self, leaves: int) -> bool:
+        """Take all or nothing."""
+        ...
+
+    def refuse(self) -> bool:
+        """Count a refusal; True when the run must stop."""
+        ...
+
+
+def tag(call: Call, scope: Scope, rules: Resolved) -> tuple[Tag, ...]:
+    """Judge every leaf of a call."""
+    tags: list[Tag] = []
+    schema, allow, tool = call.schema, rules.allow, call.tool
+    plain = not rules.arguments
+    for leaf in call.snapshot.leaves:
+        place = schema
+        for step in leaf.path:
+            place = place.at(step)
+        rule = rules.argument(leaf)
+        accept = rules.accept if plain or rule.accept is None else rule.accept
+        provenance = classify(leaf, place, scope, rule, accept, rule.weak or rules.weak, tool)
+        allowed = leaf.path[0] in allow
+        counted = not allowed and provenance.kind not in accept
+        tags.append(Tag(leaf, provenance, counted, allowed, rule.sources is not None))
+    return tuple(tags)
+
+
+def decide(call: Call, scope: Scope, rules: Resolved, budget: Budget, policy_digest: str) -> Decision:
+    """Allow or deny a call, and take what it costs from the run's budget.
+
+    In enforce mode a call within its own budget takes its uncited leaves from the run's, all or nothing; tagged and
+    refused calls take nothing. A leaf whose sources the policy names, and that has none of them, denies whatever the
+    budget.
+    """
+    mode: Mode = "tag" if call.hinted and rules.mode == "enforce" else rules.mode
+    tags = tag(call, scope, rules)
+    counted = [entry for entry in tags if entry.counted]
+    violations = _violations(counted, rules)
+    finding: Finding = "clean"
+    if violations:
+        finding = "hard" if violations[0].rule == "required_source" else "over"
+    elif mode == "enforce":
+        short = _charge(len(counted), budget)
+        if short is not None:
+            finding, violations = "over", (_assumed(counted), short) if counted else (short,)
+    deny, status = verdict(mode, finding)
+    abort = deny and rules.on_violation == "abort"
+    if deny and budget.refuse():
+        abort = True
+        violations = (
+            *violations,
+            Violation("refusals", (), "refusals=over the run's max_refused: the run stops"),
+        )
+    return Decision(
+        call.tool,
+        call.server,
+        deny,
+        status,
+        mode,
+        rules.on_violation,
+        tags,
+        violations,
+        rules.max_assumed,
+        policy_digest,
+        call.read_only is not True,
+        abort,
+        call.step,
+        scope.view.ledger.evicted,
+    )
+
+
+def _violations(counted: list[Tag], rules: Resolved) -> tuple[Violation, ...]:
+    if not counted:
+        return ()
+    missing = _paths([entry for entry in counted if entry.required])
+    found: list[Violation] = []
+    if missing:
+        found.append(Violation("required_source", missing, f"required_source=[{', '.join(missing)}]"))
+    if len(counted) > rules.max_assumed or missing:
+        found.append(_assumed(counted))
+    return tuple(found)
+
+
+def _assumed(counted: list[Tag]) -> Violation:
+    paths = _paths(counted)
+    return Violation("assumed_fields", paths, f"assumed_fields=[{', '.join(paths)}]")
+
+
+def _paths(tags: list[Tag]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(dotted(entry.leaf.exported) for entry in tags))
+
+
+def _charge(leaves: int, budget: Budget) -> Violation | None:
+    if leaves and not budget.take(leaves):
+        return Violation("run_budget", (), f"run_budget={leaves} more than the run's max_assumed leaves free")
+    return None
+
+
+def invented(tags: tuple[Tag, ...]) -> tuple[str, ...]:
+    """Digests of the approvals that a decision rests on; the guard uses them up before the body runs."""
+    return tuple(entry.provenance.digest for entry in tags if type(entry.provenance) is Invented and not entry.counted)

@@ -1,0 +1,192 @@
+"""The ledger: the observations of a run, append-only, bounded, read through views (design sections 1 and 2)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from citespan.core.index import Decode, Index
+from citespan.core.kinds import SpanRef
+from citespan.core.looks import looks_like_its_field
+from citespan.core.places import Place
+from citespan.core.policy import Bounds
+
+#: after an overflow this share of each bound is kept, so that the index is rebuilt seldom
+KEEP: Final = 0.75
+
+
+class Observation:
+    """One successful tool result as the ledger keeps it: a private copy, never handed out.
+
+    Args:
+        ordinal: position in the run, from 0.
+        tool: its name, `server/name` for an MCP tool where the server is known; server: that server.
+        span: the span of the call.
+        given: U(c), the folded uncited values of its call.
+        text: text projections that the policy declares for the tool.
+        confirms: result fields that the policy lists, as dotted patterns without the tool.
+        size: bytes of its JSON.
+    """
+
+    __slots__ = ("confirms", "data", "document", "given", "ordinal", "server", "size", "span", "text", "tool")
+
+    def __init__(
+        self,
+        ordinal: int,
+        tool: str,
+        server: str | None,
+        span: SpanRef | None,
+        given: tuple[str, ...],
+        text: tuple[str, ...],
+        confirms: tuple[str, ...],
+        data: bytes,
+    ) -> None:
+        self.ordinal = ordinal
+        self.tool = tool
+        self.server = server
+        self.span = span
+        self.given = given
+        self.text = text
+        self.confirms = confirms
+        self.size = len(data)
+        self.data: bytes | None = data
+        self.document: Any = None
+
+    def read(self, decode: Decode) -> Any:
+        """The document; its bytes are let go once it is read, so that one copy is kept."""
+        if self.data is not None:
+            self.document = decode(self.data)
+            self.data = None
+        return self.document
+
+
+class View(NamedTuple):
+    """The ledger as it was at one moment: observations with an ordinal below `upto`."""
+
+    ledger: Ledger
+    upto: int
+
+    def find(self, value: Any) -> list[Place]:
+        """Every place before this view's moment from which a scalar follows."""
+        return self.ledger.find(value, self.upto)
+
+
+class Ledger:
+    """Observations and their index. Safe to share between threads.
+
+    Args:
+        decode: reads JSON bytes and text.
+        bounds: bytes, leaves and sources; what does not fit is dropped, oldest first, and counted in `evicted`.
+
+    Example:
+        >>> import json
+        >>> ledger = Ledger(json.loads, Bounds())
+        >>> ledger.record("list_files", b'{"files": ["a.py"]}').ordinal
+        0
+        >>> [place.projection for place in ledger.view().find("a.py")]
+        ['exact']
+    """
+
+    def __init__(self, decode: Decode, bounds: Bounds) -> None:
+        self._decode = decode
+        self._bounds = bounds
+        self._lock = threading.RLock()
+        self._kept: list[Observation] = []
+        self._indexed = 0
+        self._next = 0
+        self._bytes = 0
+        self._index = Index(decode, bounds.sources)
+        self.evicted = 0
+
+    def record(
+        self,
+        tool: str,
+        data: bytes,
+        *,
+        server: str | None = None,
+        span: SpanRef | None = None,
+        given: tuple[str, ...] = (),
+        text: tuple[str, ...] = (),
+        confirms: tuple[str, ...] = (),
+    ) -> Observation | None:
+        """Append one result as JSON bytes; None (and counted as evicted) when it alone is over the bounds."""
+        with self._lock:
+            ordinal = self._next
+            self._next += 1
+            if len(data) > self._bounds.bytes:
+                self.evicted += 1
+                return None
+            observation = Observation(ordinal, tool, server, span, given, text, confirms, data)
+            self._kept.append(observation)
+            self._bytes += observation.size
+            if self._bytes > self._bounds.bytes:
+                self._drop(self._bounds.bytes)
+            return observation
+
+    def moment(self) -> int:
+        """The ordinal that the next observation will have: what a call that starts now can see up to."""
+        return self._next
+
+    def view(self, upto: int | None = None) -> View:
+        """A view of now, or of an earlier moment."""
+        return View(self, self._next if upto is None else upto)
+
+    def find(self, value: Any, upto: int) -> list[Place]:
+        """Places in observations with an ordinal below `upto`."""
+        with self._lock:
+            self._bring_up()
+            return [place for place in self._index.find(value) if place.node.owner.ordinal < upto]
+
+    def looks_like_its_field(self, place: Place) -> bool:
+        """See `citespan.core.looks`; under the lock, since it counts as it goes."""
+        with self._lock:
+            return looks_like_its_field(place)
+
+    def fields(self) -> list[tuple[Observation, str, Any]]:
+        """Every leaf with its observation and field: for showing that a proposed value is in no listing."""
+        with self._lock:
+            self._bring_up()
+            return list(self._index.leaves_by_field())
+
+    def _bring_up(self) -> None:
+        while self._indexed < len(self._kept):
+            observation = self._kept[self._indexed]
+            self._indexed += 1
+            try:
+                document = observation.read(self._decode)
+            except (ValueError, RecursionError):
+                self.evicted += 1
+                continue
+            self._index.add(observation, document)
+            if self._index.leaves > self._bounds.leaves:
+                self._drop(self._bounds.bytes, everything_counted=True)
+
+    def _drop(self, most_bytes: int, *, everything_counted: bool = False) -> None:
+        """Drop the oldest observations down to `KEEP` of the bound, and index what is left anew, when next needed."""
+        share = KEEP
+        if everything_counted:
+            share = min(KEEP, KEEP * self._bounds.leaves / max(1, self._index.leaves))
+            most_bytes = self._bytes
+        target = int(most_bytes * share)
+        dropped = 0
+        while dropped < len(self._kept) and self._bytes > target:
+            self._bytes -= self._kept[dropped].size
+            dropped += 1
+        del self._kept[:dropped]
+        self.evicted += dropped
+        self._index = Index(self._decode, self._bounds.sources)
+        self._indexed = 0
+
+    @property
+    def size(self) -> int:
+        """JSON bytes of the kept observations."""
+        return self._bytes
+
+    def tools(self) -> Mapping[str, int]:
+        """Tools with kept observations, and how many each has; for hints, never for decisions."""
+        counts: dict[str, int] = {}
+        with self._lock:
+            for observation in self._kept:
+                counts[observation.tool] = counts.get(observation.tool, 0) + 1
+        return counts

@@ -1,0 +1,178 @@
+"""Where values stand: containers of a result (nodes), single leaves in them (places), and their paths and fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from citespan.core.equality import same
+from citespan.core.leaves import Path, Step, field_step
+from citespan.core.projections import abbreviates, basename, normal_path
+
+if TYPE_CHECKING:
+    from citespan.core.ledger import Observation
+    from citespan.core.looks import Looks
+
+#: members of a container that one node stands for; a leaf is looked for among so many when it is cited
+PART: Final = 128
+
+
+class Shape:
+    """All containers at one place of one tool's results (`list_files.files`), whatever their indexes.
+
+    Args:
+        name: the tool and the path, indexes and data-like keys as `*`.
+    """
+
+    __slots__ = ("children", "columns", "looks", "name", "objects", "owner")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.children: dict[str, Shape] = {}
+        #: nodes that are one object each, and nodes of one field each: list members, or a column of records
+        self.objects: list[Node] = []
+        self.columns: dict[str, list[Node]] = {}
+        self.looks: dict[str, Looks] = {}
+        #: (observation, keys) of the last object here: objects with the same keys post their keys once
+        self.owner: tuple[Any, Any] = (None, None)
+
+    def child(self, step: str) -> Shape:
+        """The place below, by field step."""
+        found = self.children.get(step)
+        if found is None:
+            found = self.children[step] = Shape(f"{self.name}.{step}")
+        return found
+
+
+class Node(NamedTuple):
+    """A container of leaves, or a part of one.
+
+    Args:
+        owner: the observation that it belongs to.
+        parent: the node that holds the container, None at the top. step: where in that node.
+        part: an object, or the whole list of which this node is the `PART` members from `offset` on.
+        column: for a list of records with the same keys, the key of which this node holds the values; else None.
+        shape: its place in the tool's results; for a column, the records' place.
+        via: "" inside the result itself, "json" in a document read out of a text leaf, or a text projection's name.
+    """
+
+    owner: Observation
+    parent: Node | None
+    step: Step
+    part: Any
+    offset: int
+    column: str | None
+    shape: Shape
+    via: str
+
+
+class Place(NamedTuple):
+    """One leaf that a value follows from: where it is, what it holds, and by which projection."""
+
+    node: Node
+    step: Step
+    value: Any
+    projection: str
+
+
+def members(node: Node) -> Iterable[tuple[Step, Any]]:
+    """The members of a node with their steps."""
+    part, offset = node.part, node.offset
+    if type(part) is dict:
+        return part.items()
+    return enumerate(values(node), offset)
+
+
+def values(node: Node) -> Sequence[Any]:
+    """The members of a node, in order."""
+    part = node.part
+    if type(part) is dict:
+        return list(part.values())
+    column = node.column
+    some: list[Any] = part[node.offset : node.offset + PART]
+    return some if column is None else [record[column] for record in some]
+
+
+def member(node: Node, step: Step) -> Any:
+    """The member of a node at a step that came from `members`."""
+    found = node.part[step]
+    return found if node.column is None else found[node.column]
+
+
+def field_at(node: Node, step: Step) -> str:
+    """The last step of a member's field."""
+    if node.column is not None:
+        return field_step(node.column)
+    return field_step(step) if type(step) is str else "*"
+
+
+def below(node: Node, step: Step) -> Shape:
+    """The place of a container, or of a document or text piece, that a member holds."""
+    return node.shape.child(field_at(node, step))
+
+
+def path_of(place: Place) -> Path:
+    """The path of a place in its tool's result; a piece of a text has the path of that text's leaf."""
+    steps: list[Step] = []
+    node: Node | None = place.node
+    step = place.step
+    while node is not None:
+        if node.via in {"", "json"}:
+            if node.column is not None and place.projection != "key":
+                steps.append(node.column)
+            steps.append(step)
+        step, node = node.step, node.parent
+    return tuple(reversed(steps))
+
+
+def field_of(place: Place) -> str:
+    """The field of a place: its tool and path with indexes and data-like keys as `*`."""
+    node = place.node
+    if node.via not in {"", "json"}:
+        return node.shape.name
+    return f"{node.shape.name}.{field_at(node, place.step)}"
+
+
+def exact(node: Node, value: Any) -> Iterator[Place]:
+    """Leaves of a node that equal a value."""
+    projection = node.via or "exact"
+    part = node.part
+    held = values(node)
+    start = 0
+    while True:
+        try:
+            # `index` compares in C; what it finds by Python's equality is then tested by type
+            at = held.index(value, start)
+        except ValueError:
+            return
+        start = at + 1
+        if same(held[at], value):
+            yield Place(node, list(part)[at] if type(part) is dict else node.offset + at, held[at], projection)
+
+
+def key(node: Node, value: str) -> Iterator[Place]:
+    """The place of a key."""
+    if type(node.part) is dict:
+        if value in node.part:
+            yield Place(node, value, value, "key")
+    elif node.column == value:
+        yield Place(node, node.offset, value, "key")
+
+
+def path(node: Node, value: str, argument: str) -> Iterator[Place]:
+    """Leaves of a node of which a normalised path, or a last part, equals a value; the argument itself is `exact`."""
+    last = value.rpartition("/")[2]
+    for step, held in members(node):
+        if type(held) is not str or last not in held or held == argument:
+            continue
+        if basename(held) == value:
+            yield Place(node, step, held, "basename")
+        elif normal_path(held) == value:
+            yield Place(node, step, held, "posix_path")
+
+
+def piece(node: Node, value: str) -> Iterator[Place]:
+    """Pieces of a text that equal a value, or that it abbreviates."""
+    for step, held in members(node):
+        if held == value or (node.via == "git_sha" and abbreviates(value, held)):
+            yield Place(node, step, held, node.via)

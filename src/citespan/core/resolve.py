@@ -1,0 +1,170 @@
+"""Which rules apply to a tool: globs, the most literal wins, a tie is an error, keys merge (design section 3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from typing import Any, Final
+
+from citespan.core.decision import Mode, OnViolation
+from citespan.core.kinds import Kind
+from citespan.core.leaves import Leaf, wildcard
+from citespan.core.policy import ArgumentRule, Output, Policy, ToolRule, Weak
+from citespan.errors import PolicyError, Problem
+
+_MAX_TOOLS: Final = 4096
+_PLAIN: Final = ArgumentRule()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Everything that the policy says of one tool, with nothing left open.
+
+    Args:
+        allow: names of this tool's exempt top-level arguments.
+        hint_trusted: whether the policy believes this server's read-only hints.
+        arguments: argument name or leaf pattern (`path`, `flights.*.date`) -> rule.
+    """
+
+    mode: Mode
+    on_violation: OnViolation
+    max_assumed: int
+    accept: frozenset[Kind]
+    weak: Weak
+    allow: frozenset[str]
+    text: tuple[str, ...]
+    output: Output | None
+    confirms: tuple[str, ...]
+    failed_when: tuple[str, ...]
+    read_only: bool | None
+    hint_trusted: bool
+    arguments: Mapping[str, ArgumentRule]
+
+    def argument(self, leaf: Leaf) -> ArgumentRule:
+        """The rule of a leaf: of its own pattern, else of its argument, else an empty one."""
+        if not self.arguments:
+            return _PLAIN
+        if len(leaf.path) > 1:
+            found = self.arguments.get(wildcard(leaf.path))
+            if found is not None:
+                return found
+        return self.arguments.get(str(leaf.path[0]), _PLAIN)
+
+
+class Rulebook:
+    """A policy made ready for use: its digest, and its resolved rules, each made once (bounded).
+
+    Example:
+        >>> Rulebook(Policy()).tool("patch_file", None).max_assumed
+        0
+    """
+
+    __slots__ = ("_resolved", "digest", "policy")
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.digest = digest(policy)
+        self._resolved: dict[tuple[object, ...], Resolved] = {}
+
+    def tool(
+        self,
+        tool: str,
+        server: str | None,
+        output: Output | None = None,
+        read_only: bool | None = None,
+        confirms: tuple[str, ...] = (),
+    ) -> Resolved:
+        """The rules of a tool; the last three are what its own code declares, used where the policy is silent.
+
+        Raises:
+            PolicyError: two globs with equally many literal characters match, so neither is more specific.
+        """
+        key = (tool, server, output, read_only, confirms)
+        found = self._resolved.get(key)
+        if found is None:
+            found = resolve(self.policy, tool, server)
+            found = replace(
+                found,
+                output=found.output or output,
+                read_only=read_only if found.read_only is None else found.read_only,
+                confirms=found.confirms or confirms,
+            )
+            if len(self._resolved) < _MAX_TOOLS:
+                self._resolved[key] = found
+        return found
+
+
+def resolve(policy: Policy, tool: str, server: str | None) -> Resolved:
+    """Merge every matching rule, least specific first. See `Rulebook.tool`."""
+    matching: list[tuple[int, str, ToolRule]] = []
+    for glob, rule in policy.tools.items():
+        subject = f"{server}/{tool}" if "/" in glob else tool
+        if fnmatchcase(subject, glob):
+            matching.append((_literals(glob), glob, rule))
+    matching.sort(key=lambda entry: entry[0])
+    for (weight, glob, _), (next_weight, next_glob, _) in pairwise(matching):
+        if weight == next_weight:
+            problem = Problem(f"tools.{glob!r}", f"ties with tools.{next_glob!r} for {tool}; make one more specific")
+            raise PolicyError("policy", (problem,))
+    merged: dict[str, Any] = {
+        "mode": policy.mode,
+        "on_violation": policy.on_violation,
+        "max_assumed": policy.max_assumed,
+        "accept": policy.accept,
+        "weak": policy.weak,
+        "text": (),
+        "output": None,
+        "confirms": (),
+        "failed_when": (),
+        "read_only": None,
+    }
+    allow = {name.rpartition(".")[2] for name in policy.allow if "." not in name or name.rpartition(".")[0] == tool}
+    arguments: dict[str, ArgumentRule] = {}
+    for _, _, rule in matching:
+        for key in merged:
+            said = getattr(rule, key)
+            if said is not None and said != ():
+                merged[key] = said
+        allow |= rule.allow
+        for name, argument in rule.arguments.items():
+            arguments[name] = _over(arguments[name], argument) if name in arguments else argument
+    return Resolved(
+        **merged,
+        allow=frozenset(allow),
+        hint_trusted=bool(server is not None and policy.servers.get(server, False)),
+        arguments=arguments,
+    )
+
+
+def _literals(glob: str) -> int:
+    return sum(char not in "*?[]" for char in glob)
+
+
+def _over(base: ArgumentRule, top: ArgumentRule) -> ArgumentRule:
+    values = {}
+    for entry in fields(ArgumentRule):
+        said = getattr(top, entry.name)
+        values[entry.name] = getattr(base, entry.name) if said is None or said == () else said
+    return ArgumentRule(**values)
+
+
+def digest(policy: Policy) -> str:
+    """16 hex characters that name a policy's meaning; the order of its tables does not matter."""
+    text = json.dumps(_canonical(policy), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _canonical(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {entry.name: _canonical(getattr(value, entry.name)) for entry in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _canonical(member) for key, member in value.items()}
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    if isinstance(value, list | tuple):
+        return [_canonical(member) for member in value]
+    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)

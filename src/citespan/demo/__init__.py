@@ -1,0 +1,1 @@
+"""What `citespan demo` plays: a scripted agent, twice, on a git repository through a real MCP server."""

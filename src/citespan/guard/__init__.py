@@ -1,0 +1,1 @@
+"""The enforcement point around a tool's body, and the run scope."""

@@ -1,0 +1,45 @@
+"""What to do next after a refusal, in words for the model and the person; carries no argument value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from citespan.core.decision import Decision
+from citespan.core.leaves import dotted
+from citespan.core.resolve import Resolved
+
+if TYPE_CHECKING:
+    from citespan.guard.run import Run
+
+NO_RUN = (
+    "No run is open here, so nothing can be cited: open one with `with citespan.run(): ...`, and carry the "
+    "OpenTelemetry context into threads (contextvars.copy_context().run, or opentelemetry-instrumentation-threading)."
+)
+_GENERAL = (
+    "Call a tool that returns the value and pass it on exactly as returned, or ask the user for it. "
+    "Do not guess another value."
+)
+
+
+def advise(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
+    """The next step after a refusal: which tool to call first, where the policy names one.
+
+    Example:
+        `For path: call list_files first (the policy accepts list_files.files.*).`
+    """
+    if run is None:
+        return NO_RUN
+    lines: list[str] = []
+    for tag in decision.counted:
+        rule = None if rules is None else rules.argument(tag.leaf)
+        where = dotted(tag.leaf.exported)
+        if rule is not None and rule.sources:
+            tools = ", ".join(dict.fromkeys(source.partition(".")[0] for source in rule.sources))
+            lines.append(f"For {where}: call {tools} first (the policy accepts {', '.join(rule.sources)}).")
+        elif rule is not None and rule.propose_against:
+            lines.append(f"For {where}: a new value needs run.propose and a reviewer's approval.")
+    if decision.abort:
+        lines.append("The run stops here.")
+    elif not lines:
+        lines.append(_GENERAL)
+    return "\n".join(dict.fromkeys(lines))

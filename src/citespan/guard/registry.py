@@ -1,0 +1,70 @@
+"""The one registry: the process-wide defaults that `citespan.configure` sets. There is no other global state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opentelemetry.context import Context
+
+from citespan.core.decision import Decision
+from citespan.core.kinds import SpanRef
+from citespan.core.policy import Policy
+from citespan.core.resolve import Rulebook
+from citespan.guard.ports import CallSpan, Evidence, RunSpan, Telemetry, ToolCall
+
+
+class NoSpan:
+    """A call or run that nobody traces."""
+
+    ref: SpanRef | None = None
+
+    def context(self, context: Context) -> Context:
+        """The context as it is."""
+        return context
+
+    def amend(self, decision: Decision) -> None:
+        """Nothing to amend."""
+
+    def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
+        """Nothing to end."""
+
+
+class NoTelemetry:
+    """Telemetry that is off. Enforcement does not depend on it (design section 5)."""
+
+    def start_call(self, call: ToolCall, decision: Decision, context: Context, *, guard_seconds: float) -> CallSpan:
+        """A call without a span."""
+        return NoSpan()
+
+    def start_run(self, name: str | None, run_id: str | None, context: Context) -> RunSpan:
+        """A run without a span."""
+        return NoSpan()
+
+
+class Registry:
+    """Process-wide defaults.
+
+    Args:
+        telemetry: where spans go. evidence: where decisions are written first, None for nowhere.
+        rulebook: the policy of runs that name none. reviewer: decides under `on_violation = "ask"`.
+        enforced_scopes: names of instrumentation scopes whose tool calls an active adapter guards.
+    """
+
+    def __init__(self) -> None:
+        self.telemetry: Telemetry = NoTelemetry()
+        self.evidence: Evidence | None = None
+        self.rulebook = Rulebook(Policy())
+        self.reviewer: Callable[[Decision], bool] | None = None
+        self.enforced_scopes: set[str] = set()
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of runs that name none."""
+        return self.rulebook.policy
+
+    @policy.setter
+    def policy(self, policy: Policy) -> None:
+        self.rulebook = Rulebook(policy)
+
+
+registry = Registry()

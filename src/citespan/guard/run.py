@@ -1,0 +1,310 @@
+"""The run scope: one conversation of one agent owns one ledger; nested agents share the outermost one's."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Final
+
+import orjson
+from opentelemetry import context as otel_context
+from opentelemetry.context import Context
+
+from citespan.core import schema as schemas
+from citespan.core.budget import RunBudget
+from citespan.core.classify import Scope, field_matches
+from citespan.core.fold import fold
+from citespan.core.ledger import Ledger
+from citespan.core.policy import Bounds, Policy
+from citespan.core.proposals import Approvals, Proposal
+from citespan.core.resolve import Rulebook
+from citespan.core.schema import Schema
+from citespan.core.uncited import Marks
+from citespan.core.user import UserText
+from citespan.errors import UsageError
+from citespan.guard.context import RUN, current_call, current_run, with_value
+from citespan.guard.ports import RunSpan, Telemetry, Tool
+from citespan.guard.registry import registry
+from citespan.guard.snapshot import Recorded, read_result
+
+_MAX_STEPS: Final = 1024
+_MAX_TOOLS: Final = 4096
+_INPUT_BOUNDS: Final = Bounds(bytes=8 * 1024 * 1024, leaves=200_000)
+
+
+class Pinned:
+    """A tool as first seen in a run: a schema member added later, or a hint flipped later, loosens nothing."""
+
+    __slots__ = ("declared", "hint", "schema")
+
+    def __init__(self, tool: Tool) -> None:
+        frozen = None if tool.schema is None else orjson.loads(orjson.dumps(dict(tool.schema)))
+        self.schema: Schema = schemas.read(frozen)
+        self.declared = self.schema.declared()
+        self.hint = tool.hint
+
+
+class RunState:
+    """Everything that calls of one run share. Made by the outermost run, lent to nested ones."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.ledger = Ledger(orjson.loads, policy.bounds)
+        self.given = Ledger(orjson.loads, _INPUT_BOUNDS)
+        self.said = UserText()
+        self.marks = Marks()
+        self.approvals = Approvals()
+        self.budget = RunBudget(policy.run_max_assumed, policy.run_max_refused)
+        self._pinned: dict[tuple[str | None, str], Pinned] = {}
+        self._steps: OrderedDict[str, int] = OrderedDict()
+        self._lock = threading.Lock()
+        self.step: str | None = None
+        self.step_numbers = itertools.count()
+
+    def pin(self, tool: Tool) -> Pinned:
+        """The tool as first seen; one whose schema nobody knew yet is looked at again."""
+        key = (tool.server, tool.name)
+        pinned = self._pinned.get(key)
+        if pinned is None or (not pinned.schema.charted and tool.schema is not None):
+            hint = tool.hint if pinned is None else pinned.hint
+            pinned = Pinned(tool._replace(hint=hint))
+            if len(self._pinned) < _MAX_TOOLS:
+                self._pinned[key] = pinned
+        return pinned
+
+    def moment(self, step: str | None) -> int:
+        """The ledger's moment that calls of a step see: the one at which its first call started."""
+        if step is None:
+            return self.ledger.moment()
+        with self._lock:
+            moment = self._steps.get(step)
+            if moment is None:
+                moment = self._steps[step] = self.ledger.moment()
+                if len(self._steps) > _MAX_STEPS:
+                    self._steps.popitem(last=False)
+            return moment
+
+    def scope(self, step: str | None) -> Scope:
+        """What a call that starts now, in this step, may cite."""
+        return Scope(
+            self.ledger.view(self.moment(step)),
+            self.given.view(),
+            self.said,
+            self.marks,
+            self.approvals,
+            True,
+        )
+
+
+def no_run_scope() -> Scope:
+    """What a call outside any run may cite: nothing but its schema (design section 2: no ledger, no citation)."""
+    empty = Ledger(orjson.loads, Bounds())
+    return Scope(empty.view(), empty.view(), UserText(), Marks(), Approvals(), False)
+
+
+class Step:
+    """The calls of one model response. Leave it (`with run.step():`), or start the next one."""
+
+    def __init__(self, state: RunState, key: str) -> None:
+        self._state = state
+        self.key = key
+
+    def __enter__(self) -> Step:
+        self._state.step = self.key
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._state.step == self.key:
+            self._state.step = None
+
+    async def __aenter__(self) -> Step:
+        return self.__enter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.__exit__()
+
+
+class Run:
+    """A run: a context manager, sync and async. See `citespan.run`.
+
+    Args:
+        name: the agent's name, for `invoke_agent {name}` and `gen_ai.agent.name`.
+        inputs: declared inputs, JSON values; they are of kind `user`, and texts among them count as messages.
+        policy: None for the one that `citespan.configure` set.
+        run_id: `gen_ai.conversation.id`.
+
+    Raises:
+        UsageError: the inputs have no JSON form, or the run is entered twice.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        policy: Policy | None = None,
+        *,
+        run_id: str | None = None,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        self.name = name
+        self.run_id = run_id
+        self._inputs = dict(inputs or {})
+        self._policy = policy
+        self.telemetry = telemetry
+        self.rulebook: Rulebook = registry.rulebook if policy is None else Rulebook(policy)
+        self.state = RunState(self.rulebook.policy)
+        self._borrowed = False
+        self._span: RunSpan | None = None
+        self._token: Any = None
+        self._declare(self._inputs)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that judges this run."""
+        return self.rulebook.policy
+
+    def _declare(self, inputs: Mapping[str, Any]) -> None:
+        if not inputs:
+            return
+        reading = read_result(dict(inputs))
+        if not isinstance(reading, Recorded):
+            raise UsageError(f"inputs of run {self.name!r} are no JSON ({reading.reason}): pass plain values")
+        self.state.given.record("inputs", reading.data)
+        for text in _texts(orjson.loads(reading.data)):
+            self.state.said.say(text)
+
+    def user(self, text: str) -> None:
+        """A human's message, said now: its whole tokens may be cited from now on, as kind `user`.
+
+        What a nested agent is told is an argument of the call that started it, not a human's word, and is ignored.
+
+        Raises:
+            UsageError: `text` is no str. Never pass tool output or assistant text here.
+        """
+        if type(text) is not str:
+            raise UsageError(f"run.user takes a human's text as str, not {type(text).__qualname__}")
+        if not self._borrowed:
+            self.state.said.say(text)
+
+    def observe(self, name: str, value: Any) -> None:
+        """Context that the host vouches for, as kind `user` with `name` as its origin.
+
+        Raises:
+            UsageError: the value has no JSON form.
+        """
+        reading = read_result(value)
+        if not isinstance(reading, Recorded):
+            raise UsageError(f"observed {name!r} is no JSON ({reading.reason}): pass plain values")
+        if not self._borrowed:
+            self.state.given.record(name, reading.data)
+
+    def propose(
+        self,
+        tool: str,
+        argument: str,
+        value: Any,
+        *,
+        reason: str = "",
+        reviewer: Callable[[Proposal], bool] | None = None,
+    ) -> bool:
+        """Ask for a value that is meant to be new. Approved, it may be used once, as kind `invented`.
+
+        The policy must name the listing (`propose_against`), the run must have observed it by a call without uncited
+        arguments, and the value must be absent from it under every fold. Then `reviewer` decides, else the registry's;
+        with none, nothing is approved.
+
+        Returns:
+            Whether the proposal was approved.
+        """
+        proposal = Proposal(tool, argument, value, reason)
+        rule = self.rulebook.tool(tool, None).arguments.get(argument)
+        listing = None if rule is None else rule.propose_against
+        if listing is None or not self._absent(value, listing):
+            return False
+        if reviewer is None or not reviewer(proposal):
+            return False
+        return self.state.approvals.add(proposal)
+
+    def _absent(self, value: Any, listing: str) -> bool:
+        """Whether a listing was observed, wholly cited, and holds nothing that folds like the value."""
+        folded, seen = fold(value), False
+        for owner, field, leaf in self.state.ledger.fields():
+            if field_matches(listing, field, owner.server):
+                if owner.given or fold(leaf) == folded:
+                    return False
+                seen = True
+        return seen
+
+    def step(self) -> Step:
+        """Start a step: calls until the next one (or the end of `with`) cannot cite each other.
+
+        Example:
+            `with run.step(): await asyncio.gather(read("a"), read("b"))`
+        """
+        step = Step(self.state, f"step-{next(self.state.step_numbers)}")
+        step.__enter__()
+        return step
+
+    def attach(self, context: Context) -> Context:
+        """`context` with this run open and its span current; `__enter__` without the attaching. May be repeated."""
+        if self._span is not None:
+            return self._span.context(with_value(RUN, self, context))
+        outer = current_run(context)
+        if outer is not None and outer is not self:
+            self.state = outer.state
+            if self._policy is None:
+                self.rulebook = outer.rulebook
+            call = current_call(context)
+            self._borrowed = call is not None
+            if call is not None:
+                call.nested = True
+            else:
+                self._declare(self._inputs)
+        telemetry = self.telemetry or registry.telemetry
+        self._span = telemetry.start_run(self.name, self.run_id, context)
+        return self._span.context(with_value(RUN, self, context))
+
+    def end(self, error: BaseException | None = None) -> None:
+        """End the run's span; a span that was not this run's own stays open."""
+        span, self._span = self._span, None
+        if span is not None:
+            span.end(error=error)
+
+    def __enter__(self) -> Run:
+        if self._token is not None:
+            raise UsageError("this run is open already; make a new one with citespan.run(...)")
+        self._token = otel_context.attach(self.attach(otel_context.get_current()))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        token, self._token = self._token, None
+        if token is not None:
+            otel_context.detach(token)
+        self.end(error)
+
+    async def __aenter__(self) -> Run:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, traceback)
+
+
+def _texts(value: Any) -> list[str]:
+    """Every text in a declared input."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        at = waiting.pop()
+        if isinstance(at, str):
+            found.append(at)
+        elif isinstance(at, dict):
+            waiting.extend(at.values())
+        elif isinstance(at, list):
+            waiting.extend(at)
+    return found

@@ -1,0 +1,71 @@
+"""Results as private JSON bytes: what the ledger keeps is a copy made the moment the tool returned.
+
+What has a JSON reading: JSON values; tuples as arrays; dataclasses, pydantic models, enums, dates, UUIDs and numpy
+scalars as `orjson` and the types themselves write them; keys that are numbers, dates or enums as text. What has none
+(bytes, iterators, exceptions, other objects) is not recorded, and the span says so: it can then not be cited.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import orjson
+
+#: results up to this size are copied once more, into exactly the bytes that they need
+SMALL: Final = 4096
+
+
+class Recorded(NamedTuple):
+    """A result as JSON bytes."""
+
+    data: bytes
+
+
+class Unreadable(NamedTuple):
+    """A result without a JSON reading; `reason` names types only, never a value."""
+
+    reason: str
+
+
+Reading: TypeAlias = Recorded | Unreadable
+
+
+def _plain(value: Any) -> Any:
+    """What orjson does not know: pydantic models and numpy scalars, recognised without importing either."""
+    kind = type(value)
+    if hasattr(kind, "__pydantic_serializer__"):
+        return value.model_dump(mode="json")
+    if kind.__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        return value.item()
+    raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no JSON form")
+
+
+def read_result(result: Any) -> Reading:
+    """The JSON bytes of a result, or why it has none. Never raises for a value of any kind.
+
+    Example:
+        >>> read_result({"files": ["a.py"]}).data
+        b'{"files":["a.py"]}'
+    """
+    try:
+        data = orjson.dumps(result, _plain)
+    except Exception:  # a foreign __str__, property or serializer may raise anything
+        return _slowly(result)
+    return Recorded(bytes(memoryview(data)) if len(data) <= SMALL else data)
+
+
+def _slowly(result: Any) -> Reading:
+    """Keys that are no text, and integers over 64 bits, which need a slower writer."""
+    try:
+        return Recorded(orjson.dumps(result, _plain, orjson.OPT_NON_STR_KEYS))
+    except Exception:
+        try:
+            return Recorded(json.dumps(result, default=_plain, allow_nan=False).encode())
+        except Exception as error:
+            return Unreadable(f"{type(result).__qualname__}: {type(error).__name__}")
+
+
+def is_empty(data: bytes) -> bool:
+    """Whether a result holds nothing at all: null, `""`, `[]` or `{}` (design section 2: not a source)."""
+    return data in {b"null", b'""', b"[]", b"{}"}

@@ -1,0 +1,214 @@
+"""Guarded callables: sync, async, generator and async generator, one shape each (design section 5.1)."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from typing import Any, Final
+
+from opentelemetry import context as otel_context
+
+from citespan.core.resolve import Rulebook
+from citespan.guard.guard import Ticket, begin
+from citespan.guard.ports import Tool
+from citespan.guard.signature import Binder
+from citespan.guard.snapshot import Recorded, read_result
+
+#: a generator's items are kept up to this many JSON bytes; beyond it the whole result is not recorded
+MAX_STREAM_BYTES: Final = 16 * 1024 * 1024
+
+
+def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None) -> Callable[..., Any]:
+    """Wrap a function so that its body runs only if the guard lets the call through.
+
+    The body gets the copy of the arguments that was judged, under a context in which the call's span is current. A
+    generator's context is attached around each step, never across a yield; its call is judged when it is first
+    stepped, and its items are recorded when it ends normally.
+
+    Raises (from the wrapped function):
+        ProvenanceDenied: the body did not run.
+    """
+    binder = Binder(fn)
+
+    def start(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Ticket, tuple[Any, ...], dict[str, Any]]:
+        arguments = binder.arguments(args, kwargs)
+        ticket = begin(tool, arguments, rulebook=rulebook)
+        judged_args, judged_kwargs = binder.call(args, kwargs, ticket.arguments)
+        return ticket, judged_args, judged_kwargs
+
+    if inspect.isasyncgenfunction(fn):
+
+        @functools.wraps(fn)
+        async def async_stream(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+            ticket, args, kwargs = start(args, kwargs)
+            sent: Any = None
+            async with contextlib.aclosing(_drive_async(ticket, fn(*args, **kwargs))) as steps:
+                while True:
+                    try:
+                        item = await steps.asend(sent)
+                    except StopAsyncIteration:
+                        return
+                    sent = yield item
+
+        return async_stream
+
+    if inspect.isgeneratorfunction(fn):
+
+        @functools.wraps(fn)
+        def stream(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            ticket, args, kwargs = start(args, kwargs)
+            return (yield from _drive(ticket, fn(*args, **kwargs)))
+
+        return stream
+
+    if inspect.iscoroutinefunction(fn):
+
+        @functools.wraps(fn)
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            ticket, args, kwargs = start(args, kwargs)
+            token = otel_context.attach(ticket.context)
+            try:
+                result = await fn(*args, **kwargs)
+            except BaseException as error:
+                ticket.fail(error)
+                raise
+            finally:
+                otel_context.detach(token)
+            ticket.finish(result)
+            return result
+
+        return coroutine
+
+    @functools.wraps(fn)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        ticket, args, kwargs = start(args, kwargs)
+        return run_body(ticket, fn, args, kwargs)
+
+    return plain
+
+
+def run_body(ticket: Ticket, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a plain function under its ticket; a coroutine or iterator that it returns is driven under it as well."""
+    token = otel_context.attach(ticket.context)
+    try:
+        result = fn(*args, **kwargs)
+    except BaseException as error:
+        ticket.fail(error)
+        raise
+    finally:
+        otel_context.detach(token)
+    if inspect.iscoroutine(result):
+        return _finish_later(ticket, result)
+    if inspect.isgenerator(result):
+        return _drive(ticket, result)
+    if inspect.isasyncgen(result):
+        return _drive_async(ticket, result)
+    ticket.finish(result)
+    return result
+
+
+async def _finish_later(ticket: Ticket, awaitable: Any) -> Any:
+    token = otel_context.attach(ticket.context)
+    try:
+        result = await awaitable
+    except BaseException as error:
+        ticket.fail(error)
+        raise
+    finally:
+        otel_context.detach(token)
+    ticket.finish(result)
+    return result
+
+
+class _Items:
+    """The items of a stream as JSON, each copied when it is yielded, since its consumer may change it."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._bytes = 0
+        self._why: str | None = None
+
+    def add(self, item: Any) -> None:
+        if self._why is not None:
+            return
+        reading = read_result(item)
+        if not isinstance(reading, Recorded):
+            self._stop(f"{reading.reason} has no JSON form")
+            return
+        self._bytes += len(reading.data) + 1
+        if self._bytes > MAX_STREAM_BYTES:
+            self._stop(f"more than {MAX_STREAM_BYTES} bytes were yielded")
+            return
+        self._parts.append(reading.data)
+
+    def _stop(self, why: str) -> None:
+        self._why = why
+        self._parts.clear()
+
+    def close(self, ticket: Ticket) -> None:
+        if self._why is not None:
+            ticket.failed(f"result not recorded: {self._why}")
+        else:
+            ticket.finish_json(b"[" + b",".join(self._parts) + b"]")
+
+
+def _drive(ticket: Ticket, body: Iterator[Any]) -> Generator[Any, Any, Any]:
+    items = _Items()
+    sent: Any = None
+    error: BaseException | None = None
+    generator: Any = body
+    try:
+        while True:
+            token = otel_context.attach(ticket.context)
+            try:
+                item = generator.send(sent) if error is None else generator.throw(error)
+            except StopIteration as stop:
+                items.close(ticket)
+                return stop.value
+            finally:
+                otel_context.detach(token)
+            sent = error = None
+            items.add(item)
+            try:
+                sent = yield item
+            except GeneratorExit:
+                raise
+            except BaseException as thrown:
+                error = thrown
+    except BaseException as raised:
+        ticket.fail(raised)
+        raise
+    finally:
+        generator.close()
+
+
+async def _drive_async(ticket: Ticket, body: AsyncIterator[Any]) -> AsyncGenerator[Any, Any]:
+    items = _Items()
+    sent: Any = None
+    error: BaseException | None = None
+    generator: Any = body
+    try:
+        while True:
+            token = otel_context.attach(ticket.context)
+            try:
+                item = await (generator.asend(sent) if error is None else generator.athrow(error))
+            except StopAsyncIteration:
+                items.close(ticket)
+                return
+            finally:
+                otel_context.detach(token)
+            sent = error = None
+            items.add(item)
+            try:
+                sent = yield item
+            except GeneratorExit:
+                raise
+            except BaseException as thrown:
+                error = thrown
+    except BaseException as raised:
+        ticket.fail(raised)
+        raise
+    finally:
+        await generator.aclose()

@@ -1,0 +1,130 @@
+"""The evidence file: one JSON line per decision, appended before the body runs (design section 5.4).
+
+A span may be lost on its way to a collector; this line is not. Schema `citespan.evidence/1`, see docs/evidence.md. It
+holds no argument value: paths, kinds and sources only.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from citespan.core.decision import Decision, Tag
+from citespan.core.kinds import SpanRef
+from citespan.core.leaves import dotted
+from citespan.guard.ports import ToolCall
+
+SCHEMA: Final = "citespan.evidence/1"
+MAX_BYTES: Final = 4 * 1024**3
+MAX_LEAVES: Final = 512
+_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+
+
+class EvidenceFile:
+    """An append-only file, mode 0600, safe for threads and for several processes on a local file system.
+
+    Args:
+        path: the file; its folder must exist. max_bytes: at this size `append` raises, and the guard denies, until
+            somebody moves the file away and calls `reopen`; evidence is never overwritten.
+
+    Raises:
+        OSError: the file cannot be opened.
+
+    Example:
+        `citespan.configure(evidence="evidence.jsonl")`
+    """
+
+    def __init__(self, path: str | Path, max_bytes: int = MAX_BYTES) -> None:
+        self._path = Path(path)
+        self._max = max_bytes
+        self._lock = threading.Lock()
+        self._fd = -1
+        self._size = 0
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Open the path anew, after the file was moved away."""
+        fd = os.open(self._path, _FLAGS, 0o600)
+        with self._lock:
+            old, self._fd = self._fd, fd
+            self._size = os.fstat(fd).st_size
+        if old >= 0:
+            os.close(old)
+
+    def append(self, call: ToolCall, decision: Decision, span: SpanRef | None) -> None:
+        """Write one line with one `write`; a refusal is synced to disk.
+
+        Raises:
+            OSError: it could not be written whole, or the file is full.
+        """
+        line = evidence_line(call, decision, span, time.time_ns())
+        with self._lock:
+            if self._size + len(line) > self._max:
+                raise OSError(f"evidence file is at its bound of {self._max} bytes; move it away and reopen it")
+            written = os.write(self._fd, line)
+            self._size += written
+            if written != len(line):
+                raise OSError(f"evidence line cut short: {written} of {len(line)} bytes")
+            if decision.deny:
+                os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Close the file; further appends raise."""
+        with self._lock:
+            fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def evidence_line(call: ToolCall, decision: Decision, span: SpanRef | None, now: int) -> bytes:
+    """One line of schema `citespan.evidence/1`, newline included.
+
+    Args:
+        now: Unix time in nanoseconds.
+    """
+    tags = decision.tags
+    record: dict[str, Any] = {
+        "schema": SCHEMA,
+        "time_unix_nano": now,
+        "trace_id": span.trace_id if span else None,
+        "span_id": span.span_id if span else None,
+        "tool": _text(decision.tool),
+        "server": None if decision.server is None else _text(decision.server),
+        "run": None if call.run_id is None else _text(call.run_id),
+        "status": decision.status,
+        "mode": decision.mode,
+        "policy": decision.policy,
+        "violations": [violation.text for violation in decision.violations],
+        "leaves": [_leaf(tag) for tag in tags[:MAX_LEAVES]],
+    }
+    if len(tags) > MAX_LEAVES:
+        record["leaves_cut"] = len(tags) - MAX_LEAVES
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _leaf(tag: Tag) -> dict[str, Any]:
+    provenance = tag.provenance
+    found: dict[str, Any] = {"path": dotted(tag.leaf.exported), "kind": provenance.kind}
+    if provenance.kind == "observed" or provenance.kind == "derived":
+        source = provenance.sources[0]
+        found["source"] = f"{source.tool}.{source.path}"
+        found["projection"] = source.projection
+        if source.span is not None:
+            found["source_span"] = source.span.span_id
+    elif provenance.kind == "assumed":
+        found["why"] = provenance.why
+    if provenance.weak:
+        found["weak"] = True
+    if tag.counted:
+        found["counted"] = True
+    return found
+
+
+def _text(text: str) -> str:
+    """A name without lone surrogates, which no UTF-8 file can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
