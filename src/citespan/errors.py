@@ -74,6 +74,10 @@ class UsageError(CitespanError, ValueError):
     exit_code = EXIT_USAGE
 
 
+class ArgumentsTooLarge(CitespanError, ValueError):
+    """A call's arguments are over the bounds within which the guard can judge them, so it denies."""
+
+
 class NotGuarded(CitespanError):
     """A guard that was asked for could not be installed (exit 78)."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from citespan.core.equality import is_weak, same
 from citespan.core.fold import fold
@@ -19,8 +19,9 @@ from citespan.core.kinds import (
     Source,
     Why,
 )
-from citespan.core.leaves import OPAQUE, Leaf, dotted
-from citespan.core.ledger import View
+from citespan.core.leaves import Leaf, dotted, shown
+from citespan.core.ledger import Observation, View
+from citespan.core.opaque import Opaque
 from citespan.core.places import Place, field_of, path_of
 from citespan.core.policy import ArgumentRule, Weak
 from citespan.core.proposals import Approvals
@@ -70,7 +71,7 @@ def classify(
         place: the schema at the leaf. accept, weak: as resolved for the leaf. tool: the tool that is called.
     """
     value = leaf.value
-    if value is OPAQUE:
+    if type(value) is Opaque:
         return Assumed("opaque")
     seen = _observed(leaf, scope, rule, weak)
     if type(seen) is Observed:
@@ -97,6 +98,8 @@ def classify(
         options = counting
     if not options:
         return Assumed(_why(why, scope))
+    if len(options) == 1:
+        return options[0]
     return min(options, key=lambda option: (option.kind not in accept, option.weak))
 
 
@@ -137,6 +140,9 @@ def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Obser
         half = _MAX_SCANNED // 2
         places = places[:half] + places[-half:]
     judge = _Judge(leaf, scope, rule, weak)
+    if len(places) == 1:
+        source = judge.test(places[0])
+        return judge.why if source is None else Observed((source,), source.weak)
     first = judge.accepted(places, KEPT_EACH_END)
     if not first:
         return judge.why
@@ -167,15 +173,17 @@ class _Judge:
         """The first `most` candidates that hold, each with its position."""
         found: list[tuple[int, Source]] = []
         for position, place in enumerate(places):
-            source = self._test(place)
+            source = self.test(place)
             if source is not None:
                 found.append((position, source))
                 if len(found) == most:
                     break
         return found
 
-    def _test(self, place: Place) -> Source | None:
-        owner = place.node.owner
+    def test(self, place: Place) -> Source | None:
+        """One candidate; `why` says what took it away."""
+        node, _, _, projection = place
+        owner = node.owner
         rule, scope = self._rule, self._scope
         field = field_of(place)
         if rule.sources is not None and not any(
@@ -183,39 +191,30 @@ class _Judge:
         ):
             self.why = "source"
             return None
-        weak = place.projection == "tokens" or is_weak(self._leaf.value)
-        if not (owner.confirms and _confirmed(owner.confirms, field, owner.tool)):
-            if self._folded is None:
-                self._folded = fold(self._leaf.value)
-            if scope.marks.bars(self._folded, owner.ordinal) and not self._is_said():
-                self.why = "state"
+        weak = projection == "tokens" or is_weak(self._leaf.value)
+        if (owner.given or scope.marks) and not (owner.confirms and _confirmed(owner.confirms, field, owner.tool)):
+            echoed = self._launders(owner)
+            if echoed == "state" or echoed == "echo":
+                self.why = echoed
                 return None
-            if owner.given:
-                echoed = echo(self._folded, owner.given)
-                if echoed == "echo":
-                    self.why = "echo"
-                    return None
-                weak = weak or echoed == "wraps"
+            weak = weak or echoed == "wraps"
         if weak and self._weak == "same_name" and not _same_name(self._leaf, place):
             self.why = "weak"
             return None
-        if (
-            rule.sources is None
-            and place.projection in LIKE_ITS_FIELD
-            and not scope.view.ledger.looks_like_its_field(place)
-        ):
+        if rule.sources is None and projection in LIKE_ITS_FIELD and not scope.view.ledger.looks_like_its_field(place):
             self.why = "field"
             return None
-        return Source(
-            owner.tool,
-            owner.server,
-            dotted(path_of(place)),
-            field,
-            place.projection,
-            owner.ordinal,
-            owner.span,
-            weak,
-        )
+        path = path_of(place)
+        tool, server = owner.tool, owner.server
+        return Source(tool, server, dotted(path), shown(path), field, projection, owner.ordinal, owner.span, weak)
+
+    def _launders(self, owner: Observation) -> Literal["state", "echo", "wraps"] | None:
+        """Whether the run may have stored the value, or its own call was given it, uncited."""
+        if self._folded is None:
+            self._folded = fold(self._leaf.value)
+        if self._scope.marks.bars(self._folded, owner.ordinal) and not self._is_said():
+            return "state"
+        return echo(self._folded, owner.given)
 
     def _is_said(self) -> bool:
         # the state rule holds "until the user says it" (design section 2)

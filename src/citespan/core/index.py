@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from citespan.core import places
 from citespan.core.leaves import Step, field_step
 from citespan.core.places import PART, Node, Place, Shape, below, member
-from citespan.core.projections import MIN_SHA, PROJECTIONS, basename, normal_path
+from citespan.core.projections import MIN_SHA, PROJECTIONS, basename, may_normalise, normal_path
 from citespan.core.shapes import is_document
 
 if TYPE_CHECKING:
@@ -229,34 +229,45 @@ class Index:
         if document:
             self._waiting.append((node, step, document, below(node, step), "json"))
 
-    def find(self, value: Any) -> Iterator[Place]:
-        """Every kept place from which a scalar follows by a default or a declared text projection."""
+    def find(self, value: Any, upto: int) -> list[Place]:
+        """Every kept place, in observations with an ordinal below `upto`, from which a scalar follows."""
+        found: list[Place] = []
         kind = type(value)
         if kind is not str:
             if kind is int or kind is float:
                 posting = self._numbers.get(value)
             else:
                 posting = self._others.get(kind if kind is list or kind is dict else value)
-            for node in _each(posting):
-                yield from places.exact(node, value)
-            return
-        for node in _each(self._strings.get(value)):
-            yield from places.exact(node, value)
+            if posting is not None:
+                for node in _each(posting, upto):
+                    places.exact(node, value, found)
+            return found
+        if (posting := self._strings.get(value)) is not None:
+            for node in _each(posting, upto):
+                places.exact(node, value, found)
         if not value:
-            return
-        for node in _each(self._keys.get(value)):
-            yield from places.key(node, value)
-        for node in _each(self._paths.get(value)):
-            yield from places.path(node, value, value)
-        for node in _each(self._texts.get(value)):
-            yield from places.piece(node, value)
-        if "/" in value and (plain := normal_path(value)) is not None and plain != value:
-            for node in (*_each(self._strings.get(plain)), *_each(self._paths.get(plain))):
-                yield from places.path(node, plain, value)
-        if self._texts and len(value) > MIN_SHA:
-            for node in _each(self._texts.get(value[:MIN_SHA])):
+            return found
+        if (posting := self._keys.get(value)) is not None:
+            for node in _each(posting, upto):
+                places.key(node, value, found)
+        if (posting := self._paths.get(value)) is not None:
+            for node in _each(posting, upto):
+                places.path(node, value, value, found)
+        if "/" in value and may_normalise(value) and (plain := normal_path(value)) is not None and plain != value:
+            for postings in (self._strings, self._paths):
+                for node in _each(postings.get(plain), upto):
+                    places.path(node, plain, value, found)
+        if self._texts:
+            self._find_pieces(value, upto, found)
+        return found
+
+    def _find_pieces(self, value: str, upto: int, found: list[Place]) -> None:
+        for node in _each(self._texts.get(value), upto):
+            places.piece(node, value, found)
+        if len(value) > MIN_SHA:
+            for node in _each(self._texts.get(value[:MIN_SHA]), upto):
                 if node.via == "git_sha":
-                    yield from places.piece(node, value)
+                    places.piece(node, value, found)
 
     def leaves_by_field(self) -> Iterator[tuple[Observation, str, Any]]:
         """Every leaf with its observation and field."""
@@ -288,7 +299,9 @@ def _record_keys(part: Sequence[Any]) -> Any:
     return keys if list(map(list, part)).count(keys) == len(part) else None
 
 
-def _each(posting: Any) -> Iterable[Node]:
+def _each(posting: Any, upto: int) -> Iterable[Node]:
     if posting is None:
         return ()
-    return tuple(posting) if type(posting) is list else (posting,)
+    if type(posting) is list:
+        return [node for node in posting if node.owner.ordinal < upto]
+    return (posting,) if posting.owner.ordinal < upto else ()

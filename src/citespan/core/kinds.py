@@ -38,7 +38,8 @@ class Source(NamedTuple):
     Args:
         tool: the tool whose result holds it, or the name of the host context.
         server: the MCP server of that tool, None for a local one.
-        path: dotted path of the leaf in that result (`files.0`).
+        path: dotted path of the leaf in that result (`files.0`); stays in the process.
+        shown: the same with data-like keys as `*`, fit to leave it.
         field: tool and path with indexes as `*` (`list_files.files.*`).
         projection: name of the projection, "exact" for the leaf itself.
         call: ordinal of the observation in its run, from 0.
@@ -49,6 +50,7 @@ class Source(NamedTuple):
     tool: str
     server: str | None
     path: str
+    shown: str
     field: str
     projection: str
     call: int

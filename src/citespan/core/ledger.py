@@ -135,8 +135,9 @@ class Ledger:
     def find(self, value: Any, upto: int) -> list[Place]:
         """Places in observations with an ordinal below `upto`."""
         with self._lock:
-            self._bring_up()
-            return [place for place in self._index.find(value) if place.node.owner.ordinal < upto]
+            if self._indexed < len(self._kept):
+                self._bring_up()
+            return self._index.find(value, upto)
 
     def looks_like_its_field(self, place: Place) -> bool:
         """See `citespan.core.looks`; under the lock, since it counts as it goes."""

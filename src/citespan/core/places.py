@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from citespan.core.equality import same
@@ -133,46 +133,52 @@ def field_of(place: Place) -> str:
     return f"{node.shape.name}.{field_at(node, place.step)}"
 
 
-def exact(node: Node, value: Any) -> Iterator[Place]:
-    """Leaves of a node that equal a value."""
-    projection = node.via or "exact"
+def exact(node: Node, value: Any, found: list[Place]) -> None:
+    """Add the leaves of a node that equal a value."""
     part = node.part
-    held = values(node)
-    start = 0
-    while True:
+    held: Sequence[Any]
+    if type(part) is list and node.column is None:
+        held, start, end, shift = part, node.offset, node.offset + PART, 0
+    else:
+        held, start, end, shift = values(node), 0, PART, node.offset
+    while start < end:
         try:
             # `index` compares in C; what it finds by Python's equality is then tested by type
-            at = held.index(value, start)
+            at = held.index(value, start, end)
         except ValueError:
             return
         start = at + 1
-        if same(held[at], value):
-            yield Place(node, list(part)[at] if type(part) is dict else node.offset + at, held[at], projection)
+        member = held[at]
+        if type(member) is str or same(member, value):
+            step = list(part)[at] if type(part) is dict else shift + at
+            found.append(Place(node, step, member, node.via or "exact"))
+            if type(part) is list:
+                return  # what else equals it here has the same field
 
 
-def key(node: Node, value: str) -> Iterator[Place]:
-    """The place of a key."""
+def key(node: Node, value: str, found: list[Place]) -> None:
+    """Add the place of a key."""
     if type(node.part) is dict:
         if value in node.part:
-            yield Place(node, value, value, "key")
+            found.append(Place(node, value, value, "key"))
     elif node.column == value:
-        yield Place(node, node.offset, value, "key")
+        found.append(Place(node, node.offset, value, "key"))
 
 
-def path(node: Node, value: str, argument: str) -> Iterator[Place]:
-    """Leaves of a node of which a normalised path, or a last part, equals a value; the argument itself is `exact`."""
+def path(node: Node, value: str, argument: str, found: list[Place]) -> None:
+    """Add the leaves whose normalised path, or last part, equals a value; the argument itself is `exact`."""
     last = value.rpartition("/")[2]
     for step, held in members(node):
         if type(held) is not str or last not in held or held == argument:
             continue
         if basename(held) == value:
-            yield Place(node, step, held, "basename")
+            found.append(Place(node, step, held, "basename"))
         elif normal_path(held) == value:
-            yield Place(node, step, held, "posix_path")
+            found.append(Place(node, step, held, "posix_path"))
 
 
-def piece(node: Node, value: str) -> Iterator[Place]:
-    """Pieces of a text that equal a value, or that it abbreviates."""
+def piece(node: Node, value: str, found: list[Place]) -> None:
+    """Add the pieces of a text that equal a value, or that it abbreviates."""
     for step, held in members(node):
         if held == value or (node.via == "git_sha" and abbreviates(value, held)):
-            yield Place(node, step, held, node.via)
+            found.append(Place(node, step, held, node.via))

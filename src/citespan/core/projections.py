@@ -53,6 +53,11 @@ def normal_path(text: str) -> str | None:
     return f"/{joined}" if text[0] == "/" else joined
 
 
+def may_normalise(text: str) -> bool:
+    """A quick test: whether a path may differ from its normal form."""
+    return "//" in text or "/." in text or text[-1] == "/" or text[:2] == "./"
+
+
 _LAST = re.compile(r"[^\s/]+|[^\s/][^/]*\.\w{1,8}")
 _NOT_A_PATH = re.compile(r"[\d/.:-]+|[a-z]+/[a-z0-9.+-]+", re.ASCII)
 

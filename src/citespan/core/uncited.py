@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from citespan.core.decision import Tag
 from citespan.core.fold import fold, occurs, words
-from citespan.core.leaves import OPAQUE
+from citespan.core.opaque import Opaque
 from citespan.core.shapes import names_host
 
 Echo: TypeAlias = Literal["echo", "wraps"] | None
@@ -28,8 +28,11 @@ def uncited(tags: Iterable[Tag]) -> tuple[str, ...]:
     """U(c): the folded text of every `assumed` leaf of a call, allowed ones and unnamed keys included."""
     found: dict[str, None] = {}
     for tag in tags:
-        if tag.provenance.kind == "assumed" and tag.leaf.value is not OPAQUE:
-            text = fold(tag.leaf.value)
+        if tag.provenance.kind != "assumed":
+            continue
+        value = tag.leaf.value
+        for scalar in value.texts if type(value) is Opaque else (value,):
+            text = fold(scalar)
             if text:
                 found[text] = None
     return tuple(found)
@@ -67,6 +70,11 @@ def echo(folded: str, given: tuple[str, ...]) -> Echo:
     return wraps
 
 
+def unreadable(tags: Iterable[Tag]) -> bool:
+    """Whether U(c) cannot be known whole: an argument that nobody exempted holds more than could be read."""
+    return any(type(tag.leaf.value) is Opaque and tag.leaf.value.unread and not tag.allowed for tag in tags)
+
+
 class Mark(NamedTuple):
     """One uncited value that a call may have stored.
 
@@ -93,20 +101,27 @@ class Marks:
         self._chars = 0
         self.overflow: int | None = None
 
+    def __bool__(self) -> bool:
+        return self.overflow is not None or bool(self._equal)
+
     def add(self, texts: Iterable[str], since: int) -> None:
         """Mark texts, each from its first marking on."""
         for text in texts:
             if text in self._equal:
                 continue
             if len(self._equal) >= MAX_MARKS or self._chars + len(text) > MAX_MARK_CHARS:
-                if self.overflow is None:
-                    self.overflow = since
+                self.bar_all(since)
                 return
             self._equal[text] = since
             self._chars += len(text)
             mark = Mark(text, since)
             for word in set(words(text)):
                 self._by_word.setdefault(word, []).append(mark)
+
+    def bar_all(self, since: int) -> None:
+        """Nothing observed from here on can be shown to be independent: a call's uncited values are not known."""
+        if self.overflow is None:
+            self.overflow = since
 
     def bars(self, folded: str, ordinal: int) -> bool:
         """Whether an observation with this ordinal cannot make a value citable: it or a whole around it is marked."""

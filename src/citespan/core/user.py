@@ -13,6 +13,8 @@ from citespan.core.fold import words
 from citespan.core.kinds import FromUser
 
 MAX_CHARS: Final = 4 * 1024 * 1024
+MAX_KNOWN: Final = 1024
+MAX_KNOWN_CHARS: Final = 256
 
 #: what glues a neighbour to a token: `gmail.com` is no token of `ann@gmail.com`, nor `5` of `-5` or `1.5`
 _GLUED_BEFORE = re.compile(r"[\w@/\\~%&+$-]$|[\w][.:]$|(?<!\S)\.$")
@@ -49,7 +51,7 @@ class UserText:
         ('user', 'user', None)
     """
 
-    __slots__ = ("_by_word", "_chars", "_count", "_messages", "_numbers")
+    __slots__ = ("_by_word", "_chars", "_count", "_known", "_messages", "_numbers")
 
     def __init__(self) -> None:
         self._messages: dict[int, str] = {}
@@ -57,11 +59,14 @@ class UserText:
         self._numbers: dict[str | float, int] = {}
         self._chars = 0
         self._count = 0
+        #: what was asked since the last message; agents pass the same names again and again
+        self._known: dict[Any, int | None] = {}
 
     def say(self, text: str) -> None:
         """Add a message. The system prompt, tool results and assistant text are never said (design section 2)."""
         index = self._count
         self._count += 1
+        self._known.clear()
         if len(text) > MAX_CHARS:
             return
         self._messages[index] = text
@@ -78,9 +83,15 @@ class UserText:
 
     def cites(self, value: Any) -> FromUser | None:
         """The newest message in which a scalar stands as whole tokens, None where there is none."""
+        if not self._count:
+            return None
         kind = type(value)
         if kind is str:
-            index = self._number(value) if value.isdecimal() else self._text(value)
+            index = self._known.get(value, -1)
+            if index == -1:
+                index = self._number(value) if value.isdecimal() else self._text(value)
+                if len(self._known) < MAX_KNOWN and len(value) <= MAX_KNOWN_CHARS:
+                    self._known[value] = index
         elif kind is int or kind is float:
             index = self._number(float(value)) if abs(value) < 2**53 else self._number(str(value))
         else:

@@ -20,14 +20,14 @@ from citespan.core.classify import Scope
 from citespan.core.decision import Decision, ProvenanceDenied, Violation
 from citespan.core.judge import Call, decide, invented
 from citespan.core.kinds import SpanRef
-from citespan.core.leaves import OPAQUE, Snapshot, snapshot
+from citespan.core.leaves import Snapshot, snapshot
 from citespan.core.resolve import Resolved, Rulebook
-from citespan.core.uncited import uncited
+from citespan.core.uncited import uncited, unreadable
 from citespan.guard.advice import advise
 from citespan.guard.context import CALL, TOKEN, JudgedToken, current_call, current_run, with_value
 from citespan.guard.failures import failed_by_policy
 from citespan.guard.ports import CallSpan, Telemetry, Tool, ToolCall
-from citespan.guard.registry import registry
+from citespan.guard.registry import NoSpan, registry
 from citespan.guard.run import Pinned, Run, no_run_scope
 from citespan.guard.snapshot import Recorded, is_empty, read_result
 
@@ -72,7 +72,13 @@ class Ticket:
     )
 
     def __init__(
-        self, judgement: Judgement, span: CallSpan, context: Context, given: tuple[str, ...], source: object
+        self,
+        judgement: Judgement,
+        decision: Decision,
+        span: CallSpan,
+        context: Context,
+        given: tuple[str, ...],
+        source: object,
     ) -> None:
         self._judgement = judgement
         self._span = span
@@ -80,7 +86,7 @@ class Ticket:
         self._done = False
         self._source = source
         self.arguments = judgement.call.snapshot.arguments
-        self.decision = judgement.decision
+        self.decision = decision
         self.nested = False
         self.context = with_value(CALL, self, span.context(context))
 
@@ -136,6 +142,8 @@ class Ticket:
         run, rules = judgement.run, judgement.rules
         if run is None or rules is None:
             return None
+        if self.decision.status == "error" or unreadable(self.decision.tags):
+            return "result not recorded: an echo of the arguments could not be told"
         if self.nested or rules.output == "model":
             return "result not recorded: a model made it"
         if rules.output == "computed" and any(tag.provenance.kind == "assumed" for tag in self.decision.tags):
@@ -187,10 +195,10 @@ def begin(
     started = time.perf_counter()
     context = otel_context.get_current()
     judgement = examine(tool, arguments, context, step=step, call_id=call_id, rulebook=rulebook)
-    decision = judgement.decision
-    telemetry = telemetry or (judgement.run and judgement.run.telemetry) or registry.telemetry
-    token = with_value(TOKEN, JudgedToken(tool.name), context)
-    span = telemetry.start_call(judgement.call, decision, token, guard_seconds=time.perf_counter() - started)
+    decision, run = judgement.decision, judgement.run
+    if telemetry is None:
+        telemetry = registry.telemetry if run is None or run.telemetry is None else run.telemetry
+    span = _start_span(telemetry, judgement, with_value(TOKEN, JudgedToken(tool.name), context), started)
     evidence = registry.evidence
     if evidence is not None:
         try:
@@ -198,14 +206,42 @@ def begin(
         except Exception as error:
             decision = _broken(decision, f"evidence could not be written ({type(error).__name__})")
             span.amend(decision)
+    given = () if decision.deny else _mark(judgement, decision)
+    if given is None:
+        decision = _broken(decision, "the call's uncited values could not be marked")
+        span.amend(decision)
     if decision.deny:
         span.end()
-        raise ProvenanceDenied(decision, advise(judgement.run, judgement.rules, decision))
-    given = uncited(decision.tags)
-    if given and decision.mutating and judgement.run is not None:
-        # before the body runs: another call may read back what it stores while it is still running
-        judgement.run.state.marks.add(given, judgement.moment)
-    return Ticket(judgement, span, context, given, arguments)
+        raise ProvenanceDenied(decision, advise(run, judgement.rules, decision))
+    return Ticket(judgement, decision, span, context, given or (), arguments)
+
+
+def _start_span(telemetry: Telemetry, judgement: Judgement, context: Context, started: float) -> CallSpan:
+    try:
+        seconds = time.perf_counter() - started
+        return telemetry.start_call(judgement.call, judgement.decision, context, guard_seconds=seconds)
+    except Exception:  # a port that breaks its promise must not decide about a call either way
+        _log.exception("telemetry failed for a call of %s; the call is not affected", judgement.call.tool)
+        return NoSpan()
+
+
+def _mark(judgement: Judgement, decision: Decision) -> tuple[str, ...] | None:
+    """U(c), marked for the state rule; None when that failed.
+
+    Before the body runs: another call may read back what it stores while it is still running.
+    """
+    try:
+        given = uncited(decision.tags)
+        run = judgement.run
+        if run is not None and decision.mutating:
+            if decision.status == "error" or unreadable(decision.tags):
+                run.state.marks.bar_all(judgement.moment)
+            elif given:
+                run.state.marks.add(given, judgement.moment)
+    except Exception:
+        _log.exception("citespan could not mark the uncited values of a call of %s", judgement.call.tool)
+        return None
+    return given
 
 
 def judge(
@@ -318,9 +354,6 @@ def observe(
         unlimited = RunBudget(len(snap.leaves), 0)
         call = Call(tool.name, tool.server, snap, pinned.schema, rules.read_only, False)
         decision = decide(call, run.state.scope(None), rules, unlimited, run.rulebook.digest)._replace(mode="tag")
-        given = uncited(decision.tags)
-        if any(tag.leaf.value is OPAQUE for tag in decision.tags):
-            return
         judgement = Judgement(
             ToolCall(tool.name, tool.server, snap, pinned.declared, None, None, None, None),
             decision,
@@ -328,9 +361,10 @@ def observe(
             rules,
             run.state.ledger.moment(),
         )
-        if given and decision.mutating:
-            run.state.marks.add(given, judgement.moment)
-        ticket = Ticket(judgement, _Reported(span), context, given, arguments)
+        given = _mark(judgement, decision)
+        if given is None:
+            return
+        ticket = Ticket(judgement, decision, _Reported(span), context, given, arguments)
         ticket.finish(result)
     except Exception:
         _log.exception("citespan could not learn a reported result of %s", tool.name)

@@ -149,19 +149,18 @@ def _read(tags: tuple[Tag, ...], names: ToolNames, digester: Digester, attribute
         if type(provenance) is Observed or type(provenance) is Derived:
             sources = provenance.sources
             for source in sources if type(provenance) is Derived else sources[:1]:
-                tool, _, _, field, projection, _, span, _ = source
-                if span is not None:
+                if (span := source.span) is not None:
                     if (link := links.get(span)) is None:
-                        link = links[span] = (tool, {})
+                        link = links[span] = (source.tool, {})
                     link[1][label] = None
                 if first and source is sources[0]:
-                    attributes[tool_key] = tool
-                    attributes[field_key] = field
+                    attributes[tool_key] = tool = source.tool
+                    attributes[field_key] = field = source.field
                     texts += (tool, field)
                     if span is not None:
                         attributes[span_key] = span.span_id
-                    if projection != "exact":
-                        attributes[projection_key] = projection
+                    if source.projection != "exact":
+                        attributes[projection_key] = source.projection
         elif type(provenance) is FromUser:
             if first:
                 attributes[field_key] = field = _user_field(provenance.origin, provenance.path)

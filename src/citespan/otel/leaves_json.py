@@ -16,7 +16,7 @@ MAX_LEAVES: Final = MAX_TEXT // 24
 
 
 def leaves_json(tags: tuple[Tag, ...], names: ToolNames, several: Set[str]) -> tuple[str, int]:
-    """Exported path, kind, source field and projection of each leaf, in order; no values.
+    """Exported path, kind, source and projection of each leaf, in order; no values.
 
     Where they do not all fit into `MAX_TEXT` bytes, those that counted against the budget come first.
 
@@ -52,7 +52,7 @@ def _leaf(tag: Tag) -> str:
     text = f'{{"path":{quote(dotted(tag.leaf.exported))},"kind":"{provenance.kind}"'
     if isinstance(provenance, Observed | Derived) and provenance.sources:
         source = provenance.sources[0]
-        text += f',"source":{quote(source.field)}'
+        text += f',"source":{quote(f"{source.tool}.{source.shown}")}'
         if source.projection != "exact":
             text += f',"projection":{quote(source.projection)}'
     elif isinstance(provenance, FromUser):

@@ -42,20 +42,20 @@ class OwnSpan:
         span: the span. ref: its ids, as others cite it.
     """
 
-    __slots__ = ("_ended", "_span", "ref")
+    __slots__ = ("_ended", "ref", "span")
 
     def __init__(self, span: Span, ref: SpanRef | None) -> None:
-        self._span = span
+        self.span = span
         self.ref = ref
         self._ended = False
 
     def context(self, context: Context) -> Context:
         """`context` with this span current."""
-        return trace.set_span_in_context(self._span, context)
+        return trace.set_span_in_context(self.span, context)
 
     def amend(self, decision: Decision) -> None:
         """Replace the verdict."""
-        _amend(self._span, decision)
+        _amend(self.span, decision)
 
     def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
         """Note how it ended, then end it; a second time is nothing."""
@@ -63,31 +63,31 @@ class OwnSpan:
             return
         self._ended = True
         if error is not None or note:
-            _note(self._span, error, note)
-        _end(self._span)
+            _note(self.span, error, note)
+        _end(self.span)
 
 
 class AdoptedSpan:
     """A span that a framework opened for this very call: it tells the provenance, and is not ours to end."""
 
-    __slots__ = ("_span", "ref")
+    __slots__ = ("ref", "span")
 
     def __init__(self, span: Span, ref: SpanRef | None) -> None:
-        self._span = span
+        self.span = span
         self.ref = ref
 
     def context(self, context: Context) -> Context:
         """`context` with the span current, and known to be taken: a call inside the body opens its own."""
-        return otel_context.set_value(_ADOPTED, self._span, trace.set_span_in_context(self._span, context))
+        return otel_context.set_value(_ADOPTED, self.span, trace.set_span_in_context(self.span, context))
 
     def amend(self, decision: Decision) -> None:
         """Replace the verdict."""
-        _amend(self._span, decision)
+        _amend(self.span, decision)
 
     def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
         """Say why the result became no observation; the rest, the exception included, is the framework's."""
         if note:
-            _note(self._span, None, note)
+            _note(self.span, None, note)
 
 
 @never_raises(nothing)

@@ -112,7 +112,7 @@ def _leaf(tag: Tag) -> dict[str, Any]:
     found: dict[str, Any] = {"path": dotted(tag.leaf.exported), "kind": provenance.kind}
     if provenance.kind == "observed" or provenance.kind == "derived":
         source = provenance.sources[0]
-        found["source"] = f"{source.tool}.{source.path}"
+        found["source"] = f"{source.tool}.{source.shown}"
         found["projection"] = source.projection
         if source.span is not None:
             found["source_span"] = source.span.span_id

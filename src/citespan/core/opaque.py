@@ -1,0 +1,103 @@
+"""Values without a JSON copy: what can still be read of them, so that an echo of one is known for an echo.
+
+Nothing vouches for an opaque value, and the body gets the object itself. Its texts matter all the same: a tool that is
+given a `str` subclass and returns it gives back a plain text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+MAX_READ: Final = 1000
+_SIMPLE: Final = (str, int, float, bytes)
+
+
+class Opaque(NamedTuple):
+    """A value that has no JSON copy.
+
+    Args:
+        texts: scalars that could be read out of it.
+        unread: whether there may be more in it than they say: a foreign object, or too much to read.
+    """
+
+    texts: tuple[Any, ...]
+    unread: bool
+
+
+def is_text(value: str) -> bool:
+    """Whether a string has a UTF-8 form; a lone surrogate has none and would fail a whole export batch."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether a value is a JSON scalar of an exact type, or an empty container.
+
+    A subclass of `str` can forge equality, and NaN or an infinity has no JSON form: neither is one.
+    """
+    kind = type(value)
+    if kind is str:
+        return is_text(value)
+    if kind is float:
+        return bool(value - value == 0)  # false for NaN and the infinities
+    if kind is list or kind is dict:
+        return not value
+    return kind is int or kind is bool or value is None
+
+
+def opaque(value: Any) -> Opaque:
+    """What can be read of a value without calling any of its own code.
+
+    Example:
+        >>> opaque(("a.py", 1)), opaque(object()).unread
+        (Opaque(texts=('a.py', 1), unread=False), True)
+    """
+    texts: list[Any] = []
+    unread = False
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting:
+        if len(texts) >= MAX_READ or len(waiting) > MAX_READ:
+            return Opaque(tuple(texts), True)
+        at = waiting.pop()
+        if isinstance(at, list | tuple | dict | set | frozenset):
+            if id(at) in seen:
+                continue
+            seen.add(id(at))
+            inner = _inside(at)
+            unread = unread or len(inner) > MAX_READ
+            waiting.extend(reversed(inner[:MAX_READ]))
+        elif isinstance(at, _SIMPLE):
+            texts.append(_base(at))
+        elif at is not None:
+            unread = True
+    return Opaque(tuple(texts), unread)
+
+
+def _inside(container: Any) -> list[Any]:
+    """The members of a container by its base class, whatever a subclass makes of iteration."""
+    if isinstance(container, dict):
+        return [part for pair in dict.items(container) for part in pair]
+    if isinstance(container, list):
+        return list(list.__iter__(container))
+    if isinstance(container, tuple):
+        return list(tuple.__iter__(container))
+    if isinstance(container, set):
+        return list(set.__iter__(container))
+    return list(frozenset.__iter__(container))
+
+
+def _base(value: Any) -> Any:
+    """A plain scalar of the same content."""
+    if isinstance(value, str):
+        return str.__str__(value).encode("utf-8", "replace").decode()
+    if isinstance(value, bytes):
+        return bytes.decode(value, "utf-8", "replace")
+    if isinstance(value, bool):
+        return bool(value)
+    return int.__int__(value) if isinstance(value, int) else float.__float__(value)

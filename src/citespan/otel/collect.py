@@ -1,0 +1,91 @@
+"""Spans kept in memory for `TracedTools.dump`, whatever provider the program has."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import deque
+from pathlib import Path
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+
+from citespan.core.decision import Decision
+from citespan.core.kinds import SpanRef
+from citespan.guard.ports import CallSpan, RunSpan, Telemetry, ToolCall
+from citespan.otel.telemetry import OtelTelemetry
+
+
+class _KeptSpan:
+    """A call's or run's span that is put into `kept` when it ends."""
+
+    __slots__ = ("_inner", "_kept", "ref")
+
+    def __init__(self, inner: CallSpan, kept: deque[ReadableSpan]) -> None:
+        self._inner = inner
+        self._kept = kept
+        self.ref: SpanRef | None = inner.ref
+
+    def context(self, context: Context) -> Context:
+        return self._inner.context(context)
+
+    def amend(self, decision: Decision) -> None:
+        self._inner.amend(decision)
+
+    def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
+        self._inner.end(error=error, note=note)
+        span = getattr(self._inner, "span", None)
+        if isinstance(span, ReadableSpan) and span.end_time is not None:
+            self._kept.append(span)
+
+
+class CollectingTelemetry:
+    """Telemetry that also keeps every span that it ends, the newest `kept.maxlen` of them."""
+
+    def __init__(self, inner: OtelTelemetry, kept: deque[ReadableSpan]) -> None:
+        self._inner = inner
+        self._kept = kept
+
+    def start_call(self, call: ToolCall, decision: Decision, context: Context, *, guard_seconds: float) -> CallSpan:
+        """See `OtelTelemetry.start_call`."""
+        return _KeptSpan(self._inner.start_call(call, decision, context, guard_seconds=guard_seconds), self._kept)
+
+    def start_run(self, name: str | None, run_id: str | None, context: Context) -> RunSpan:
+        """See `OtelTelemetry.start_run`."""
+        run = self._inner.start_run(name, run_id, context)
+        return _KeptSpan(run, self._kept)  # type: ignore[arg-type]  # a run's span is a call's without `amend`
+
+
+def collecting_telemetry(kept: deque[ReadableSpan]) -> Telemetry:
+    """Telemetry to the program's provider if it set one, else to a private one; spans are kept either way.
+
+    Args:
+        kept: where ended spans go; its `maxlen` is the bound.
+    """
+    provider = trace.get_tracer_provider()
+    own = provider if isinstance(provider, TracerProvider) else TracerProvider()
+    return CollectingTelemetry(OtelTelemetry(tracer_provider=own), kept)
+
+
+def write_spans(spans: list[ReadableSpan], path: Path) -> int:
+    """Write spans as OTLP/JSON lines, one `TracesData` each run of this function; the file appears whole or not at all.
+
+    Returns:
+        How many spans were written.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    from citespan.traces.otlp_json import encode_line
+
+    data = encode_line(spans) if spans else b""
+    handle, name = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return len(spans)
