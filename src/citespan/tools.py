@@ -21,14 +21,23 @@ from citespan.guard.registry import NoTelemetry, registry
 from citespan.guard.run import Run
 from citespan.guard.signature import signature_schema
 from citespan.guard.wrap import guarded, run_body
-from citespan.policy_file import load
+from citespan.policy_file import find, load
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MAX_DUMPED_SPANS = 10_000
 
 
-def _with_telemetry() -> None:
-    """Spans by default go to whatever provider the program sets, as users of OpenTelemetry expect."""
+def _ready() -> None:
+    """What holds without `configure`: the policy that `CITESPAN_POLICY` names, and spans to the program's provider.
+
+    Raises:
+        PolicyError: the named policy cannot be used; running without it would be running unguarded.
+    """
+    if not registry.configured:
+        named = find()
+        registry.configured = True
+        if named is not None:
+            registry.policy = named
     if isinstance(registry.telemetry, NoTelemetry):
         from citespan.otel.telemetry import OtelTelemetry
 
@@ -66,7 +75,7 @@ def run(
     Example:
         `with citespan.run(inputs={"root": "."}) as r: r.user("fix the tests"); agent()`
     """
-    _with_telemetry()
+    _ready()
     return Run(name, inputs, as_policy(policy), run_id=run_id)
 
 
@@ -104,7 +113,7 @@ def tool(
     """
 
     def wrap(body: Callable[..., Any]) -> Callable[..., Any]:
-        _with_telemetry()
+        _ready()
         return guarded(body, _describe(body, name or body.__name__, read_only, output, tuple(confirms)))
 
     return wrap if fn is None else wrap(fn)
@@ -145,7 +154,7 @@ class TracedTools:
         policy: Policy | str | Path | None = None,
         inputs: Mapping[str, Any] | None = None,
     ) -> None:
-        _with_telemetry()
+        _ready()
         for name, body in impl.items():
             if type(name) is not str or not name or not callable(body):
                 raise UsageError(f"TracedTools takes tool name -> function; {name!r} is not that")
@@ -200,7 +209,7 @@ class TracedTools:
         Raises:
             OSError: the file cannot be written.
         """
-        from citespan.otel.collect import write_spans
+        from citespan.traces.dump import write_spans
 
         self.close()
         return write_spans(list(self._spans), Path(path))

@@ -106,7 +106,6 @@ class _RaisingExporter(SpanExporter):
         raise ConnectionError("the collector is gone")
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("processor", [SimpleSpanProcessor, BatchSpanProcessor])
 def test_an_exporter_that_raises_changes_no_verdict(processor: Callable[[SpanExporter], SpanProcessor]) -> None:
     provider = TracerProvider()

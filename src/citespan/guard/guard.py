@@ -287,7 +287,9 @@ def examine(
             budget,
             book.digest,
         )
-        if not decision.deny and run is not None and run.state.approvals:
+        if decision.deny:
+            decision = _ask(decision)
+        elif run is not None and run.state.approvals:
             decision = _use_approvals(run, decision)
     except Exception as error:
         _log.exception("citespan could not judge a call of %s", tool.name)
@@ -318,6 +320,14 @@ def _reach(run: Run | None, step: str | None, book: Rulebook) -> tuple[Scope, st
     step = step or state.step
     moment = state.ledger.moment()
     return state.scope(step), step, moment, state.budget
+
+
+def _ask(decision: Decision) -> Decision:
+    """Under `on_violation = "ask"` the registry's reviewer decides about a refusal; with none it stands."""
+    reviewer = registry.reviewer
+    if decision.on_violation != "ask" or decision.abort or reviewer is None or not reviewer(decision):
+        return decision
+    return decision._replace(deny=False, status="flagged")
 
 
 def _use_approvals(run: Run, decision: Decision) -> Decision:

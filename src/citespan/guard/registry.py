@@ -47,6 +47,7 @@ class Registry:
     Args:
         telemetry: where spans go. evidence: where decisions are written first, None for nowhere.
         rulebook: the policy of runs that name none. reviewer: decides under `on_violation = "ask"`.
+        configured: whether the policy was chosen, by `citespan.configure` or by the environment.
         enforced_scopes: names of instrumentation scopes whose tool calls an active adapter guards.
     """
 
@@ -55,6 +56,7 @@ class Registry:
         self.evidence: Evidence | None = None
         self.rulebook = Rulebook(Policy())
         self.reviewer: Callable[[Decision], bool] | None = None
+        self.configured = False
         self.enforced_scopes: set[str] = set()
 
     @property

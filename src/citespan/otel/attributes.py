@@ -155,7 +155,7 @@ def _read(tags: tuple[Tag, ...], names: ToolNames, digester: Digester, attribute
                     link[1][label] = None
                 if first and source is sources[0]:
                     attributes[tool_key] = tool = source.tool
-                    attributes[field_key] = field = source.field
+                    attributes[field_key] = field = source.shown
                     texts += (tool, field)
                     if span is not None:
                         attributes[span_key] = span.span_id

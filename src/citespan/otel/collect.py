@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections import deque
-from pathlib import Path
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -66,26 +63,3 @@ def collecting_telemetry(kept: deque[ReadableSpan]) -> Telemetry:
     provider = trace.get_tracer_provider()
     own = provider if isinstance(provider, TracerProvider) else TracerProvider()
     return CollectingTelemetry(OtelTelemetry(tracer_provider=own), kept)
-
-
-def write_spans(spans: list[ReadableSpan], path: Path) -> int:
-    """Write spans as OTLP/JSON lines, one `TracesData` each run of this function; the file appears whole or not at all.
-
-    Returns:
-        How many spans were written.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    from citespan.traces.otlp_json import encode_line
-
-    data = encode_line(spans) if spans else b""
-    handle, name = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return len(spans)

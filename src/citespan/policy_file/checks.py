@@ -132,9 +132,7 @@ def derivation(item: Any) -> Any:
     if isinstance(item, dict) and len(item) != 1:
         raise ValueError("a computation is its name, or a table of exactly one: { round = 2 }")
     if not isinstance(item, str | dict):
-        raise ValueError(
-            'a computation is its name ("sum") or a table of one name and its parameter ({ round = 2 })'
-        )
+        raise ValueError('a computation is its name ("sum") or a table of one name and its parameter ({ round = 2 })')
     name = item if isinstance(item, str) else next(iter(item))
     one_of(name, DERIVATIONS, "computation")
     if not DERIVATIONS[name]:
@@ -158,9 +156,7 @@ def glob(text: str) -> str:
     if text != text.strip() or not text.isprintable():
         raise ValueError("outer blanks and control characters match no tool")
     if text.startswith("/") or text.endswith("/"):
-        raise ValueError(
-            'a server and its tool are both named: "server/tool", or "server/*" for all of its tools'
-        )
+        raise ValueError('a server and its tool are both named: "server/tool", or "server/*" for all of its tools')
     _brackets(text)
     return text
 
@@ -173,9 +169,7 @@ def _brackets(text: str) -> None:
         first = start + 2 if text[start + 1 : start + 2] == "!" else start + 1
         end = text.find("]", first + 1)
         if end == -1:
-            raise ValueError(
-                '"[" opens a choice of characters that no "]" closes; a literal one is written "[[]"'
-            )
+            raise ValueError('"[" opens a choice of characters that no "]" closes; a literal one is written "[[]"')
         at = end + 1
 
 
@@ -197,13 +191,9 @@ def field(text: str) -> str:
     name, dot, path = text.partition(".")
     server, slash, tool = name.rpartition("/")
     if not tool or (slash and not server):
-        raise ValueError(
-            f"{shown(text)} does not start with a tool's name: write tool.path or server/tool.path"
-        )
+        raise ValueError(f"{shown(text)} does not start with a tool's name: write tool.path or server/tool.path")
     if "*" in server or "?" in name or "[" in name:
-        raise ValueError(
-            f"{shown(text)}: a field has * in place of a tool's name or of a step, and no other glob"
-        )
+        raise ValueError(f"{shown(text)}: a field has * in place of a tool's name or of a step, and no other glob")
     if not dot:
         raise ValueError(
             f"{shown(text)} names a tool but no field of its result: write {shown(text + '.path')}, "
@@ -234,9 +224,7 @@ def _steps(text: str, path: str) -> None:
         if step == "*" or field_step(step) == step:
             continue
         if "*" in step or "?" in step:
-            raise ValueError(
-                f"{shown(text)}: * stands for a whole step, not for a part of one ({shown(step)})"
-            )
+            raise ValueError(f"{shown(text)}: * stands for a whole step, not for a part of one ({shown(step)})")
         why = "an index" if step.isdecimal() else "a key that is data"
         raise ValueError(f"{shown(text)}: {shown(step)} is {why}, which a field writes as *")
 
@@ -276,9 +264,7 @@ def failure(text: str) -> str:
         if not text[1:].strip():
             raise ValueError('"^" needs the text that an error starts with: "^Error:"')
         if text[1].isspace():
-            raise ValueError(
-                f"{shown(text)}: leading blanks of a result are not looked at, so leave them out"
-            )
+            raise ValueError(f"{shown(text)}: leading blanks of a result are not looked at, so leave them out")
         return text
     path = text.partition("=")[0]
     _plain(path, "the path of a failure mark")

@@ -64,9 +64,7 @@ OwnArgument = Annotated[
     AfterValidator(checks.own_argument),
     WithJsonSchema({"type": "string", "pattern": r"^[^.*?]+$"}),
 ]
-Declared = Annotated[
-    Any, AfterValidator(checks.scalar), WithJsonSchema({"type": ["string", "number", "boolean"]})
-]
+Declared = Annotated[Any, AfterValidator(checks.scalar), WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Computation = Annotated[
     Any,
     AfterValidator(checks.derivation),
@@ -102,9 +100,7 @@ _WEAK = (
     "other, `ignore` not at all, `same_name` only from a field named like the argument."
 )
 _MODE = "`enforce` refuses a call that is over its budget, `tag` only records it, `off` does neither."
-_ON_VIOLATION = (
-    "What a refusal does: `tell` gives the model the reason, `abort` stops the run, `ask` asks a reviewer."
-)
+_ON_VIOLATION = "What a refusal does: `tell` gives the model the reason, `abort` stops the run, `ask` asks a reviewer."
 _MAX_ASSUMED = "Leaves per call whose kind is not accepted, whatever that kind is."
 _ALLOW = "Whole top-level arguments (`argument` or `tool.argument`) that are tagged but never counted."
 

@@ -58,9 +58,7 @@ def twins(globs: Mapping[str, Any], lines: Mapping[KeyPath, int], root: KeyPath)
         first = seen.setdefault(checks.same_glob(glob), glob)
         if first != glob:
             path = (*root, "tools", glob)
-            message = (
-                f"matches the same tools as {checks.shown(first)}, so that neither wins; merge the two tables"
-            )
+            message = f"matches the same tools as {checks.shown(first)}, so that neither wins; merge the two tables"
             yield Problem(dotted_key(path), message, line_of(lines, path))
 
 
@@ -126,9 +124,7 @@ def _unknown(key: str, table: KeyPath, value: Any) -> str:
     if homes:
         return f"unknown key here; it belongs in {' or '.join(f'[{header}]' for header in homes)}"
     guess = checks.nearest(key, known)
-    return (
-        f'unknown key; did you mean "{guess}"?' if guess else f"unknown key; known here: {', '.join(known)}"
-    )
+    return f'unknown key; did you mean "{guess}"?' if guess else f"unknown key; known here: {', '.join(known)}"
 
 
 def _keys(model: type[models.Table]) -> list[str]:
