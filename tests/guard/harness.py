@@ -117,7 +117,7 @@ class Spans:
 
 
 class Toolbox:
-    """Two guarded tools; each body writes down that it ran."""
+    """Three guarded tools; the body of `patch_file` writes down that it ran."""
 
     def __init__(self) -> None:
         self.ran: list[Any] = []
@@ -126,12 +126,17 @@ class Toolbox:
         def list_files(root: str) -> dict[str, Any]:
             return {"files": list(LISTED)}
 
+        @citespan.tool(read_only=True)
+        def names() -> list[str]:
+            return list(LISTED)
+
         @citespan.tool
         def patch_file(path: str, comment: str = "") -> str:
             self.ran.append(path)
             return "done"
 
         self.list_files = list_files
+        self.names = names
         self.patch_file = patch_file
 
 

@@ -169,7 +169,7 @@ def test_what_a_full_ledger_dropped_is_assumed_and_the_span_says_so(watch: Watch
 
     @citespan.tool(read_only=True)
     def fill(root: str) -> str:
-        return "x" * 150
+        return "x" * 180
 
     with citespan.run(inputs={"root": "."}, policy=TINY):
         box.list_files(root=".")

@@ -8,12 +8,12 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from tests.otel.receiver import Receiver, grpc_receiver, http_receiver
 
 from citespan.guard.registry import Registry, registry
 from citespan.otel.digest import Digester
 from citespan.otel.posture import forget_reports
 from citespan.otel.telemetry import OtelTelemetry
-from tests.otel.receiver import Receiver, grpc_receiver, http_receiver
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def http_receiver() -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if self.path == "/v1/traces":
                 receiver.take(ExportTraceServiceRequest.FromString(body))

@@ -65,7 +65,8 @@ def test_many_processes_that_start_at_once_agree_on_one_key(tmp_path: Path) -> N
     environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     environ.pop("CITESPAN_DIGEST_KEY", None)
     starts = [
-        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environ) for _ in range(6)
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environ)
+        for _ in range(6)
     ]
     assert len({start.communicate()[0] for start in starts}) == 1
 

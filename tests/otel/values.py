@@ -41,7 +41,9 @@ def assumed() -> Assumed:
     return Assumed("nowhere")
 
 
-def tag(path: Path, value: Any, provenance: Provenance, *, counted: bool | None = None, exported: Path | None = None) -> Tag:
+def tag(
+    path: Path, value: Any, provenance: Provenance, *, counted: bool | None = None, exported: Path | None = None
+) -> Tag:
     counts = provenance.kind == "assumed" if counted is None else counted
     return Tag(Leaf(path, value, "value", exported or path), provenance, counts, False, False)
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from citespan.core.equality import is_weak, same
-from citespan.core.fold import fold
+from citespan.core.fold import forms
 from citespan.core.kinds import (
     Assumed,
     FromSchema,
@@ -156,16 +156,16 @@ def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Obser
 
 
 class _Judge:
-    """Tests candidates for one leaf; keeps the reason of the last one that failed, the folded text, and no more."""
+    """Tests candidates for one leaf; keeps the reason of the last one that failed, the folded forms, and no more."""
 
-    __slots__ = ("_folded", "_leaf", "_rule", "_said", "_scope", "_weak", "why")
+    __slots__ = ("_forms", "_leaf", "_rule", "_said", "_scope", "_weak", "why")
 
     def __init__(self, leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> None:
         self._leaf = leaf
         self._scope = scope
         self._rule = rule
         self._weak = weak
-        self._folded: str | None = None
+        self._forms: tuple[str, ...] | None = None
         self._said: bool | None = None
         self.why: Why = "nowhere"
 
@@ -210,11 +210,17 @@ class _Judge:
 
     def _launders(self, owner: Observation) -> Literal["state", "echo", "wraps"] | None:
         """Whether the run may have stored the value, or its own call was given it, uncited."""
-        if self._folded is None:
-            self._folded = fold(self._leaf.value)
-        if self._scope.marks.bars(self._folded, owner.ordinal) and not self._is_said():
-            return "state"
-        return echo(self._folded, owner.given)
+        if self._forms is None:
+            self._forms = forms(self._leaf.value)
+        found: Literal["wraps"] | None = None
+        for form in self._forms:
+            if self._scope.marks.bars(form, owner.ordinal) and not self._is_said():
+                return "state"
+            echoed = echo(form, owner.given)
+            if echoed == "echo":
+                return "echo"
+            found = echoed or found
+        return found
 
     def _is_said(self) -> bool:
         # the state rule holds "until the user says it" (design section 2)

@@ -163,7 +163,10 @@ class ProvenanceDenied(PermissionError):
     def __init__(self, decision: Decision, hint: str = "") -> None:
         self.decision = decision
         self.hint = hint
-        text = explain(decision)
+        try:
+            text = explain(decision)
+        except Exception:  # a refusal stays a refusal, even if its reasons cannot be worded
+            text = "Its arguments could not be explained."
         super().__init__(f"{decision.tool} was not run.\n{text}" + (f"\n{hint}" if hint else ""))
 
     def __reduce__(self) -> tuple[type[ProvenanceDenied], tuple[Decision, str]]:

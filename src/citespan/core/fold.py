@@ -11,7 +11,8 @@ import re
 import unicodedata
 from typing import Any, Final
 
-_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?\d{1,300}(?:\.\d{1,15})?", re.ASCII)
+_DOUBLED = re.compile(r"/(?:\.?/)+")
 _WORDS = re.compile(r"\w+")
 #: after this many places in one text the answer is "occurs": hostile repetition must not buy time or a citation
 MAX_PLACES: Final = 10_000
@@ -34,15 +35,28 @@ def fold(value: Any) -> str:
     return "" if value is not None else "null"
 
 
+def forms(value: Any) -> tuple[str, ...]:
+    """The folded text, and the path that it names where `..` makes that another one.
+
+    Example:
+        >>> forms("srv/x/../prod.env")
+        ('srv/x/../prod.env', 'srv/prod.env')
+    """
+    folded = fold(value)
+    if "../" not in folded and not folded.endswith("/.."):
+        return (folded,)
+    return tuple(dict.fromkeys((folded, posixpath.normpath(folded))))
+
+
 def _fold_text(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         text = "".join(char for char in text if unicodedata.category(char) != "Cf")
     text = " ".join(text.casefold().split()).replace("\\", "/")
-    if "/" in text and "://" not in text and " " not in text:
-        text = posixpath.normpath(text)
-        return text[1:] if text.startswith("//") else text
-    if text and (text[0] in "+-." or text[0].isdecimal()) and _NUMBER.fullmatch(text):
+    if "/" in text and "://" not in text:
+        text = _DOUBLED.sub("/", text).removeprefix("./").removesuffix("/.")
+        return text.rstrip("/") or "/"
+    if text and (text[0] in "+-." or text[0].isdecimal()) and text.isascii() and _NUMBER.fullmatch(text):
         return number_text(float(text)) if "." in text else str(int(text))
     return text
 
@@ -51,8 +65,8 @@ def number_text(value: int | float) -> str:
     """A number as text, one text per value: 10 and 10.0 are `10`."""
     if type(value) is float and value.is_integer() and abs(value) < 1e16:
         return str(int(value))
-    if type(value) is int and abs(value) >= 10**18:
-        return hex(value)
+    if type(value) is int and value.bit_length() > 1000:
+        return hex(value)  # longer than any text that is read as a number; str() of one takes quadratic time
     return repr(value)
 
 

@@ -95,20 +95,23 @@ def _copy(value: Any, path: Path, exported: Path, schema: Names, leaves: list[Le
     if len(leaves) >= MAX_LEAVES:
         raise ArgumentsTooLarge(f"a call's arguments have more than {MAX_LEAVES} leaves")
     kind = type(value)
-    if kind is dict and value and room:
-        copied: dict[str, Any] = {}
-        for key, member in list(value.items()):
-            _copy_member(key, member, path, exported, schema, leaves, copied, room)
-        return copied
-    if kind is list and value and room:
-        return [
-            _copy(member, (*path, index), (*exported, index), schema.at(index), leaves, room - 1)
-            for index, member in enumerate(list(value))
-        ]
-    if is_scalar(value):
-        leaves.append(Leaf(path, value, "value", exported))
-        return kind() if kind is dict or kind is list else value
-    leaves.append(Leaf(path, opaque(value), "value", exported))
+    if kind is dict or kind is list:
+        # one shallow copy first: another thread may change the original meanwhile
+        value = value.copy()
+        if value and not room:
+            leaves.append(Leaf(path, opaque(value), "value", exported))
+            return value
+        if value and kind is list:
+            return [
+                _copy(member, (*path, index), (*exported, index), schema.at(index), leaves, room - 1)
+                for index, member in enumerate(value)
+            ]
+        if value:
+            copied: dict[str, Any] = {}
+            for key, member in value.items():
+                _copy_member(key, member, path, exported, schema, leaves, copied, room)
+            return copied
+    leaves.append(Leaf(path, value if is_scalar(value) else opaque(value), "value", exported))
     return value
 
 

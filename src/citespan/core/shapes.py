@@ -18,7 +18,7 @@ MAX_SHAPED: Final = 256
 _SHAPE = re.compile(
     r"""^(?:
       (?P<date>\d{4}-\d{2}(?:-\d{2})?(?:[T\ ]\d{2}:\d{2}\S*)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{1,2}:\d{2}(?::\d{2})?)
-    | (?P<path>~?\.{0,2}/[^\n]*\S|[\w@+.-]+(?:/[\w@+.\ -]+)+/?)
+    | (?P<path>~?\.{0,2}/[^\n]*\S|(?!www\.)[\w@+.-]+(?:/[\w@+.\ -]+)+/?)
     | (?P<url>[A-Za-z][A-Za-z0-9+.-]*://\S+|www\.\S+)
     | (?P<email>[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+)
     | (?P<file>[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,4}|\.[A-Za-z][\w.-]+)
@@ -62,7 +62,7 @@ def count(texts: Sequence[str], wanted: Shape) -> int:
         2
     """
     joined = "\n".join(texts)
-    if wanted == "json" or joined.count("\n") != len(texts) - 1 or max(map(len, texts)) > MAX_SHAPED:
+    if wanted in {"json", "other"} or joined.count("\n") != len(texts) - 1 or max(map(len, texts)) > MAX_SHAPED:
         return sum(shape(text) == wanted for text in texts)
     return sum(_NAMES[found.lastgroup or ""] == wanted for found in _SHAPE.finditer(joined))
 
@@ -76,7 +76,10 @@ _NAMES: Final[dict[str, Shape]] = {
     "id": "id",
 }
 
-_HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^\s@/]+@)?(?:[\w-]+\.)+(?P<top>[a-z]{2,24})(?:[:/?#]\S*)?")
+_HOST = re.compile(
+    r"(?P<lead>[a-z][a-z0-9+.-]*://|[^\s@/]+@)?(?:[\w-]+\.)+(?P<top>[a-z]{2,24})(?:[:/?#]\S*)?"
+    r"|(?:[a-z][a-z0-9+.-]*://)\S+|(?:[^\s@/]+@)?\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\S*)?"
+)
 #: endings that are read as a file's, not as a top-level domain
 _FILE_ENDINGS: Final = frozenset(
     [
@@ -171,4 +174,4 @@ def names_host(folded: str) -> bool:
     if len(folded) > MAX_SHAPED:
         return False
     found = _HOST.fullmatch(folded)
-    return found is not None and found.group("top") not in _FILE_ENDINGS
+    return found is not None and (found.group("lead") is not None or found.group("top") not in _FILE_ENDINGS)

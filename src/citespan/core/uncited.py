@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from citespan.core.decision import Tag
-from citespan.core.fold import fold, occurs, words
+from citespan.core.fold import forms, occurs, words
 from citespan.core.opaque import Opaque
 from citespan.core.shapes import names_host
 
@@ -32,9 +32,9 @@ def uncited(tags: Iterable[Tag]) -> tuple[str, ...]:
             continue
         value = tag.leaf.value
         for scalar in value.texts if type(value) is Opaque else (value,):
-            text = fold(scalar)
-            if text:
-                found[text] = None
+            for text in forms(scalar):
+                if text:
+                    found[text] = None
     return tuple(found)
 
 

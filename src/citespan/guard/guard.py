@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
+import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -118,7 +120,7 @@ class Ticket:
             note = self._record(result)
         except Exception as error:
             note = f"result not recorded: {type(error).__name__}"
-            _log.exception("citespan could not record a result of %s; it cannot be cited", self.tool)
+            _report("could not record (so it cannot be cited) a result of", self.tool, error)
         self._span.end(note=note)
 
     def finish_json(self, data: bytes) -> None:
@@ -212,16 +214,33 @@ def begin(
         span.amend(decision)
     if decision.deny:
         span.end()
-        raise ProvenanceDenied(decision, advise(run, judgement.rules, decision))
+        raise ProvenanceDenied(decision, _advice(run, judgement.rules, decision))
     return Ticket(judgement, decision, span, context, given or (), arguments)
+
+
+def _advice(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
+    try:
+        return advise(run, rules, decision)
+    except Exception as error:
+        _report("could not advise after a refusal of", decision.tool, error)
+        return ""
+
+
+def _report(what: str, tool: str, error: BaseException) -> None:
+    """Log a failure of our own by type and place; its text may hold an argument's value, and logs are exported."""
+    place = "unknown place"
+    if error.__traceback__ is not None:
+        frame = traceback.extract_tb(error.__traceback__, limit=-1)[-1]
+        place = f"{Path(frame.filename).name}:{frame.lineno}"
+    _log.error("citespan %s %s: %s at %s", what, tool, type(error).__qualname__, place)
 
 
 def _start_span(telemetry: Telemetry, judgement: Judgement, context: Context, started: float) -> CallSpan:
     try:
         seconds = time.perf_counter() - started
         return telemetry.start_call(judgement.call, judgement.decision, context, guard_seconds=seconds)
-    except Exception:  # a port that breaks its promise must not decide about a call either way
-        _log.exception("telemetry failed for a call of %s; the call is not affected", judgement.call.tool)
+    except Exception as error:  # a port that breaks its promise must not decide about a call either way
+        _report("has no span (the call is not affected) for a call of", judgement.call.tool, error)
         return NoSpan()
 
 
@@ -238,8 +257,8 @@ def _mark(judgement: Judgement, decision: Decision) -> tuple[str, ...] | None:
                 run.state.marks.bar_all(judgement.moment)
             elif given:
                 run.state.marks.add(given, judgement.moment)
-    except Exception:
-        _log.exception("citespan could not mark the uncited values of a call of %s", judgement.call.tool)
+    except Exception as error:
+        _report("could not mark the uncited values of a call of", judgement.call.tool, error)
         return None
     return given
 
@@ -292,9 +311,10 @@ def examine(
         elif run is not None and run.state.approvals:
             decision = _use_approvals(run, decision)
     except Exception as error:
-        _log.exception("citespan could not judge a call of %s", tool.name)
+        _report("could not judge a call of", tool.name, error)
         mode = "enforce" if rules is None else rules.mode
-        snap = snap if snap.leaves else Snapshot(dict(arguments or {}), ())
+        # in tag mode the body runs all the same, with what it was given
+        snap = Snapshot({} if arguments is None else arguments, ())  # type: ignore[arg-type]
         decision = Decision(tool.name, tool.server, mode == "enforce", "error", mode, "tell", (), (), 0, "", True)
         decision = _broken(decision, f"the guard failed ({type(error).__name__})")
     call = ToolCall(
@@ -376,8 +396,8 @@ def observe(
             return
         ticket = Ticket(judgement, decision, _Reported(span), context, given, arguments)
         ticket.finish(result)
-    except Exception:
-        _log.exception("citespan could not learn a reported result of %s", tool.name)
+    except Exception as error:
+        _report("could not learn a reported result of", tool.name, error)
 
 
 class _Reported:

@@ -43,14 +43,19 @@ def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None
         @functools.wraps(fn)
         async def async_stream(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
             ticket, args, kwargs = start(args, kwargs)
-            sent: Any = None
             async with contextlib.aclosing(_drive_async(ticket, fn(*args, **kwargs))) as steps:
+                step = steps.asend(None)
                 while True:
                     try:
-                        item = await steps.asend(sent)
+                        item = await step
                     except StopAsyncIteration:
                         return
-                    sent = yield item
+                    try:
+                        step = steps.asend((yield item))
+                    except GeneratorExit:
+                        raise
+                    except BaseException as thrown:
+                        step = steps.athrow(thrown)
 
         return async_stream
 

@@ -148,7 +148,7 @@ def _read(tags: tuple[Tag, ...], names: ToolNames, digester: Digester, attribute
                     attributes[key] = kind
         if type(provenance) is Observed or type(provenance) is Derived:
             sources = provenance.sources
-            for source in sources if type(provenance) is Derived else sources[:1]:
+            for source in sources:
                 if (span := source.span) is not None:
                     if (link := links.get(span)) is None:
                         link = links[span] = (source.tool, {})

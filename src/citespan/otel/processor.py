@@ -31,13 +31,12 @@ from opentelemetry.sdk.trace import ConcurrentMultiSpanProcessor, ReadableSpan, 
 from opentelemetry.trace import StatusCode
 
 from citespan import semconv
-from citespan.core.decision import Decision, ProvenanceDenied, Violation
+from citespan.core.decision import Decision, ProvenanceDenied
 from citespan.core.policy import Policy
 from citespan.core.resolve import Rulebook
-from citespan.core.uncited import uncited
 from citespan.guard.advice import advise
 from citespan.guard.context import current_call, judged
-from citespan.guard.guard import Judgement, examine, observe
+from citespan.guard.guard import Judgement, _broken, _mark, examine, observe
 from citespan.guard.ports import Tool
 from citespan.guard.registry import registry
 from citespan.otel.content import arguments_of, result_of
@@ -161,36 +160,27 @@ class ProvenanceSpanProcessor(SpanProcessor):
     def _judge(self, span: Span, seen: _Seen) -> None:
         started = time.perf_counter()
         judgement = examine(seen.tool, seen.arguments, seen.context, rulebook=self._rulebook)
-        decision = self._write_down(span, judgement)
-        stops = decision.deny and lets_through(seen.scope)
+        decision = judgement.decision
+        if registry.evidence is not None:
+            try:
+                registry.evidence.append(judgement.call, decision, reference(span))
+            except Exception as error:
+                decision = _broken(decision, f"evidence could not be written ({type(error).__name__})")
+        stops = lets_through(seen.scope)
+        # a call that cannot be stopped will run: what is uncited in it is marked as well
+        if not (decision.deny and stops) and _mark(judgement, decision) is None:
+            decision = _broken(decision, "the call's uncited values could not be marked")
         if decision.deny and not stops:
             decision = decision._replace(deny=False, status="unguarded")
         self._tell(span, judgement, decision, seen.context, time.perf_counter() - started)
-        if stops:
-            try:
-                span.end()  # a start that raises loses its span, unless it was ended
-            except Exception as error:  # another processor's
-                report("ending a refused span", error)
-            raise ProvenanceDenied(decision, advise(judgement.run, judgement.rules, decision)) from None
-        self._remember(span, seen)
-        given = uncited(decision.tags)
-        if given and decision.mutating and judgement.run is not None:
-            judgement.run.state.marks.add(given, judgement.moment)
-
-    def _write_down(self, span: Span, judgement: Judgement) -> Decision:
-        """Evidence before action: a decision that cannot be written denies where the policy enforces."""
-        decision = judgement.decision
-        if registry.evidence is None:
-            return decision
+        if not decision.deny:
+            self._remember(span, seen)
+            return
         try:
-            registry.evidence.append(judgement.call, decision, reference(span))
-        except Exception as error:
-            deny = decision.mode == "enforce"
-            why = Violation("guard", (), f"guard=evidence could not be written ({type(error).__name__})")
-            return decision._replace(
-                deny=deny, status="blocked" if deny else "error", violations=(*decision.violations, why)
-            )
-        return decision
+            span.end()  # a start that raises loses its span, unless it was ended
+        except Exception as error:  # another processor's
+            report("ending a refused span", error)
+        raise ProvenanceDenied(decision, advise(judgement.run, judgement.rules, decision)) from None
 
     def _tell(self, span: Span, judgement: Judgement, decision: Decision, context: Context, seconds: float) -> None:
         if self._telemetry is None:
