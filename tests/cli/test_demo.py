@@ -79,6 +79,7 @@ def test_the_table_shows_both_runs_without_colours_where_it_is_piped(
         "git_create_branch blocked",
         "branch_name = fix-rate user inputs.branch",
         "base_branch = release assumed none",
+        "base_branch = 9f3c1e07ab assumed none",
         f"trace {folder}/good.jsonl",
         f"trace {folder}/bad.jsonl",
     ):
@@ -93,7 +94,7 @@ def test_the_traces_tell_the_same(played: Played) -> None:
     """Two OTLP/JSON lines files: each call a child of its run, citations as links, no value of a guess anywhere."""
     _, folder, _ = played
     good, bad = spans(folder / "good.jsonl"), spans(folder / "bad.jsonl")
-    for trace, statuses in ((good, ["ok"] * 5), (bad, ["ok", "blocked", "blocked"])):
+    for trace, statuses in ((good, ["ok"] * 5), (bad, ["ok", "blocked", "blocked", "blocked"])):
         (run,) = (span for span in trace if span["name"].startswith("invoke_agent"))
         calls = [span for span in trace if span["name"].startswith("execute_tool")]
         assert [attributes(span)["provenance.status"] for span in calls] == statuses
@@ -118,14 +119,14 @@ def test_the_policy_that_was_used_lies_beside_the_traces(
     assert policy.max_assumed == 0
 
 
-def test_without_the_guard_both_guesses_would_have_succeeded(tmp_path: Path) -> None:
+def test_without_the_guard_the_file_and_the_branch_would_have_been_taken(tmp_path: Path) -> None:
     """It is not git that stops the agent."""
     pytest.importorskip("mcp_server_git")
     from citespan.demo import agent, repository
 
     root = repository.create(tmp_path / "repository")
     answers = asyncio.run(agent.play(agent.guessing, root))
-    assert [answer.is_error for answer in answers] == [False, False, False]
+    assert [answer.is_error for answer in answers] == [False, False, False, True]
     after = repository.state(root)
     assert repository.SECRET in after.entries
     assert agent.BRANCH in after.branches.split()

@@ -120,7 +120,7 @@ def test_records_and_objects_of_one_field_are_looked_at_together() -> None:
 
 def test_values_under_data_like_keys_share_one_field() -> None:
     agent = Agent()
-    agent.reads("list", {}, {"by_id": {"A-1": "calm", "A-2": "windy", "A-3": MAILBOX}})
+    agent.reads("list", {}, {"by_id": {"A-10041": "calm", "A-10042": "windy", "A-10043": MAILBOX}})
     assert agent.why(MAILBOX) == "field"
 
 

@@ -21,8 +21,8 @@ from citespan.guard.ports import ToolCall
 from citespan.guard.registry import NoSpan
 from citespan.otel.telemetry import OtelTelemetry
 
-#: built, not written out: a traceback quotes source lines, and these must not hold the value
-SECRET = ".".join(("prod", "env"))
+#: built, not written out: a traceback quotes source lines, and these must not hold the value; nothing in it is escaped
+SECRET = "-".join(("prod", "env", "4711"))
 LISTED = ["src/app.py", "src/setup.cfg"]
 
 ENFORCE = Policy()
@@ -43,7 +43,7 @@ class WatchedSpan(NoSpan):
     def __init__(self, watch: Watch, number: int, run_id: str) -> None:
         self._watch = watch
         self._number = number
-        self.ref = SpanRef(run_id, format(number, "016x"))
+        self.ref: SpanRef = SpanRef(run_id, format(number, "016x"))
 
     def amend(self, decision: Decision) -> None:
         self._watch.decisions[self._number] = decision
@@ -59,11 +59,14 @@ class Watch:
         self._numbers = itertools.count()
         self.decisions: dict[int, Decision] = {}
         self.endings: dict[int, list[Told]] = {}
+        self.refs: dict[int, SpanRef] = {}
 
     def start_call(self, call: ToolCall, decision: Decision, context: Context, *, guard_seconds: float) -> WatchedSpan:
         number = next(self._numbers)
         self.decisions[number] = decision
-        return WatchedSpan(self, number, call.run_id or "")
+        span = WatchedSpan(self, number, call.run_id or "")
+        self.refs[number] = span.ref
+        return span
 
     def start_run(self, name: str | None, run_id: str | None, context: Context) -> NoSpan:
         return NoSpan()

@@ -43,7 +43,7 @@ JUDGING = [
     ("citespan.core.proposals", "Approvals.approves"),
     ("citespan.core.proposals", "Approvals.use"),
     ("citespan.core.budget", "RunBudget.take"),
-    ("citespan.core.classify", "fold"),
+    ("citespan.core.classify", "forms"),
     ("citespan.core.classify", "echo"),
     ("citespan.core.judge", "classify"),
     ("citespan.core.judge", "verdict"),
@@ -61,6 +61,7 @@ REFUSING = [
     ("citespan.core.decision", "explain"),
     ("citespan.core.budget", "RunBudget.refuse"),
 ]
+
 
 class Fault:
     """Makes one collaborator raise, and counts how often it did."""

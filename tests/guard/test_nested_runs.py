@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from typing import Any
 
 import pytest
 from tests.guard.harness import LISTED, SECRET, TAG, Spans, Toolbox, Watch, refused

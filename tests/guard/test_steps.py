@@ -60,10 +60,9 @@ async def test_a_step_is_an_async_context_as_well(box: Toolbox, watch: Watch) ->
 def test_a_step_may_be_left_by_an_exception(box: Toolbox, watch: Watch) -> None:
     with citespan.run(inputs={"root": "."}) as run:
         with pytest.raises(ProvenanceDenied), run.step():
-            path = box.list_files(root=".")["files"][0]
-            box.patch_file(path=path)
-        box.patch_file(path=path)
-    assert box.ran == [path]
+            box.patch_file(path=box.list_files(root=".")["files"][0])
+        box.patch_file(path=LISTED[0])
+    assert box.ran == LISTED[:1]
 
 
 def test_a_step_keeps_what_was_there_before_it(box: Toolbox, watch: Watch) -> None:

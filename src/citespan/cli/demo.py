@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from importlib import resources
@@ -25,6 +26,7 @@ NEXT: Final = (
     ("diff", "diff {good} {bad}"),
     ("audit", "audit {bad} --policy {policy}"),
     ("report", "report {bad} -o {folder}/report.html"),
+    ("policy", "policy explain {policy} git_add files"),
 )
 
 
@@ -64,6 +66,10 @@ def command(
     for name, line in NEXT:
         if name in commands:
             console.print(f"[bold]next   [/] citespan {line.format(**places)}", soft_wrap=True)
+    console.print(f"[bold]next   [/] python -m json.tool --json-lines {places['bad']}", soft_wrap=True)
+    if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+        again = "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 citespan demo"
+        console.print(f"[bold]next   [/] {again}  (the same, into a collector)", soft_wrap=True)
     for surprise in surprises:
         typer.echo(f"citespan: not as designed: {surprise}", err=True)
     raise typer.Exit(EXIT_VIOLATIONS if surprises else EXIT_OK)
@@ -130,7 +136,7 @@ def perform(folder: Path, console: Console) -> list[str]:
             trace=folder / "bad.jsonl",
             processors=exports.processors(),
         )
-        show(console, bad, "2. A guessing agent: the file and the branch exist, but nothing named them")
+        show(console, bad, "2. A guessing agent: a file and a branch that exist, and a made-up hash; nothing named them")
     finally:
         deactivate("mcp")
     refusal = next((answer.text for answer in bad.answers if answer.is_error), "")

@@ -16,6 +16,8 @@ from citespan.demo.repository import ENVIRONMENT, SECRET, UNLISTED
 
 #: what the two runs declare as their inputs, next to the repository's path
 BRANCH: Final = "fix-rate"
+#: a commit that does not exist
+MADE_UP: Final = "9f3c1e07ab"
 
 
 class Answer(NamedTuple):
@@ -44,10 +46,14 @@ async def careful(ask: Ask) -> None:
 
 
 async def guessing(ask: Ask) -> None:
-    """Guess: a file and a branch that every project seems to have. Both are there, and no tool named them."""
+    """Guess: a file and a branch that every project seems to have, which are there, and a hash that is not.
+
+    No tool named any of them.
+    """
     await ask("git_status", {})
     await ask("git_add", {"files": [SECRET]})
     await ask("git_create_branch", {"branch_name": BRANCH, "base_branch": UNLISTED})
+    await ask("git_create_branch", {"branch_name": BRANCH, "base_branch": MADE_UP})
 
 
 async def play(script: Script, root: Path) -> list[Answer]:

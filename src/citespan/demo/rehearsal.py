@@ -105,8 +105,8 @@ def surprises(good: Rehearsal, bad: Rehearsal, root: Path) -> list[str]:
     committed = git(root, "show", "--name-only", "--format=", good.after.head).split()
     if good.after.head == good.before.head or committed != ["CHANGELOG.md", "src/app.py"]:
         found.append(f"{good.name}: the two named files should have been committed")
-    if [decision.status for decision in bad.decisions] != ["ok", "blocked", "blocked"]:
-        found.append(f"{bad.name}: the first call should have been let through, the other two blocked")
+    if [decision.status for decision in bad.decisions] != ["ok", "blocked", "blocked", "blocked"]:
+        found.append(f"{bad.name}: the first call should have been let through, the others blocked")
     if bad.after != bad.before or SECRET in bad.after.entries:
         found.append(f"{bad.name}: the repository should not have changed")
     return found

@@ -29,12 +29,17 @@ def tool_of(name: str, attributes: Mapping[str, Any]) -> str | None:
     if operation is not None:
         return None
     if attributes.get(semconv.MCP_METHOD) == semconv.MCP_TOOLS_CALL:
-        return _text(attributes.get(semconv.TOOL_NAME)) or name.removeprefix(semconv.MCP_TOOLS_CALL).strip()
+        return _text(attributes.get(semconv.TOOL_NAME)) or _called(name)
     if attributes.get(semconv.OPENINFERENCE_KIND) == "TOOL":
         return _text(attributes.get(semconv.OPENINFERENCE_TOOL_NAME)) or name
     if attributes.get(semconv.TRACELOOP_KIND) == "tool":
         return _text(attributes.get(semconv.TRACELOOP_NAME)) or name.removesuffix(".tool")
     return name.removeprefix(_PREFIX) if name.startswith(_PREFIX) else None
+
+
+def _called(name: str) -> str:
+    """The tool of an MCP call, whatever an SDK puts before the method: `MCP send tools/call git_add`."""
+    return name.partition(semconv.MCP_TOOLS_CALL)[2].strip() or name
 
 
 def is_agent(attributes: Mapping[str, Any]) -> bool:

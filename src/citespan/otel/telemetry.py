@@ -192,6 +192,6 @@ def _is_for(span: Span, tool: str, context: Context) -> bool:
     if scope is not None and scope.name == semconv.SCOPE:
         return False
     attributes = getattr(span, "attributes", None)
-    if not attributes or tool_of(getattr(span, "name", ""), attributes) != tool:
+    if attributes is None or tool_of(getattr(span, "name", ""), attributes) != tool:
         return False
     return adopted(context) is not span

@@ -1,0 +1,55 @@
+"""`python -m benchmarks`: measure everything, print a table or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+from benchmarks import calls, decisions, memory, recording, scaling
+from benchmarks.measure import FULL, QUICK, Row, Scale
+from benchmarks.report import as_json, surroundings, table
+from benchmarks.setting import isolate
+
+GROUPS: dict[str, Callable[[Scale], Iterator[Row]]] = {
+    "calls": calls.rows,
+    "decisions": decisions.rows,
+    "recording": recording.rows,
+    "plain": recording.plain_rows,
+    "memory": memory.rows,
+    "scaling": scaling.rows,
+}
+
+
+def measured(chosen: Sequence[str], scale: Scale) -> list[Row]:
+    """All rows of the chosen groups; says on a terminal how far it is."""
+    rows: list[Row] = []
+    shows = sys.stderr.isatty()
+    for number, name in enumerate(chosen, 1):
+        for taken in GROUPS[name](scale):
+            rows.append(taken)
+            if shows:
+                print(f"\r\x1b[K[{number}/{len(chosen)}] {taken.group}: {taken.name}", end="", file=sys.stderr, flush=True)
+    if shows:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    return sorted(rows, key=lambda entry: entry.group)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; 1 only under `--check`, when a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("groups", nargs="*", choices=[[], *GROUPS], help="only these groups: " + ", ".join(GROUPS))
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_argument("--quick", action="store_true", help="a hundredth of everything: shows that it runs, no more")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
+    options = parser.parse_args(arguments)
+    isolate(os.environ)
+    around = surroundings()
+    rows = measured(options.groups or list(GROUPS), QUICK if options.quick else FULL)
+    print(as_json(rows, around) if options.json else table(rows, around))
+    return int(options.check and any(entry.met is False for entry in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
