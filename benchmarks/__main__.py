@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from benchmarks import calls, decisions, memory, recording, scaling
 from benchmarks.measure import FULL, QUICK, Row, Scale
-from benchmarks.report import as_json, surroundings, table
+from benchmarks.report import as_json, markdown, surroundings, table
 from benchmarks.setting import isolate
 
 GROUPS: dict[str, Callable[[Scale], Iterator[Row]]] = {
@@ -27,27 +27,39 @@ def measured(chosen: Sequence[str], scale: Scale) -> list[Row]:
     rows: list[Row] = []
     shows = sys.stderr.isatty()
     for number, name in enumerate(chosen, 1):
+        if shows:
+            _tell(f"[{number}/{len(chosen)}] {name}")
         for taken in GROUPS[name](scale):
             rows.append(taken)
             if shows:
-                print(f"\r\x1b[K[{number}/{len(chosen)}] {taken.group}: {taken.name}", end="", file=sys.stderr, flush=True)
+                _tell(f"[{number}/{len(chosen)}] {name}: {taken.name}")
     if shows:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        _tell("")
     return sorted(rows, key=lambda entry: entry.group)
+
+
+def _tell(progress: str) -> None:
+    """Replace the line on the terminal."""
+    print(f"\r\x1b[K{progress}", end="", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 1 only under `--check`, when a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("groups", nargs="*", choices=[[], *GROUPS], help="only these groups: " + ", ".join(GROUPS))
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"only these: {', '.join(GROUPS)}")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", dest="render", action="store_const", const=as_json, help="print one JSON document")
+    shape.add_argument("--markdown", dest="render", action="store_const", const=markdown, help="print a Markdown table")
     parser.add_argument("--quick", action="store_true", help="a hundredth of everything: shows that it runs, no more")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
     options = parser.parse_args(arguments)
+    unknown = [name for name in options.groups if name not in GROUPS]
+    if unknown:
+        parser.error(f"no group {', '.join(unknown)}; there are: {', '.join(GROUPS)}")
     isolate(os.environ)
     around = surroundings()
     rows = measured(options.groups or list(GROUPS), QUICK if options.quick else FULL)
-    print(as_json(rows, around) if options.json else table(rows, around))
+    print((options.render or table)(rows, around))
     return int(options.check and any(entry.met is False for entry in rows))
 
 

@@ -9,9 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import Link, SpanContext, Tracer
+
 import citespan
 from benchmarks.measure import Row, Scale, Side, Work, at_most, medians, row
-from benchmarks.setting import DIGEST_KEY, batching, inside, learn, registered
+from benchmarks.setting import DIGEST_KEY, Nowhere, batching, inside, learn, registered
 from citespan.core.policy import Policy
 from citespan.guard.ports import Evidence, Telemetry
 from citespan.guard.registry import NoTelemetry, registry
@@ -19,12 +24,8 @@ from citespan.guard.run import Run
 from citespan.otel.digest import Digester
 from citespan.otel.telemetry import OtelTelemetry
 from citespan.stores.evidence import EvidenceFile
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import Link, Tracer
 
-GROUP = "1. a guarded call: 5 arguments, 2 observed, 3 user"
+GROUP = "1. a guarded call: 2 arguments observed, 3 user"
 INFORMATIONAL = "7. other set-ups of the same call"
 LEAVES = 100_000
 MESSAGE = "Please close issue 51234 of acme/web as duplicate, and name the file."
@@ -73,7 +74,8 @@ def _scene(scale: Scale) -> Scene:
                 learn("list_tickets", {"ids": tickets})
         return made
 
-    return Scene(citespan.tool(name="close_issue")(body), arguments, run)
+    with registered():
+        return Scene(citespan.tool(name="close_issue")(body), arguments, run)
 
 
 def _guarded(
@@ -129,8 +131,12 @@ def _seen(scene: Scene) -> ReadableSpan:
     return span
 
 
+def _parts(told: ReadableSpan) -> tuple[dict[str, Any], list[tuple[SpanContext, dict[str, Any]]]]:
+    return dict(told.attributes or {}), [(link.context, dict(link.attributes or {})) for link in told.links]
+
+
 def _at_once(told: ReadableSpan) -> Callable[[Tracer], Any]:
-    attributes, links = dict(told.attributes or {}), [(link.context, dict(link.attributes or {})) for link in told.links]
+    attributes, links = _parts(told)
 
     @contextmanager
     def events_after(opened: AbstractContextManager[Any]) -> Iterator[None]:
@@ -152,7 +158,7 @@ def _at_once(told: ReadableSpan) -> Callable[[Tracer], Any]:
 
 
 def _one_by_one(told: ReadableSpan) -> Callable[[Tracer], Any]:
-    attributes, links = dict(told.attributes or {}), [(link.context, dict(link.attributes or {})) for link in told.links]
+    attributes, links = _parts(told)
 
     @contextmanager
     def span(tracer: Tracer) -> Iterator[None]:
@@ -170,9 +176,9 @@ def _one_by_one(told: ReadableSpan) -> Callable[[Tracer], Any]:
 
 def _configured(folder: Path) -> tuple[Telemetry, Evidence | None, TracerProvider]:
     """What `citespan.configure` sets up: the second gate and the exporter that keeps content in as well."""
-    provider = batching()
+    provider = TracerProvider(shutdown_on_exit=False)
     with registered():
-        citespan.configure(evidence=folder / "configured.jsonl", tracer_provider=provider)
+        citespan.configure(evidence=folder / "configured.jsonl", tracer_provider=provider, exporters=[Nowhere()])
         return registry.telemetry, registry.evidence, provider
 
 
@@ -207,7 +213,7 @@ def _rows(scale: Scale, folder: Path) -> Iterator[Row]:
     taken = medians(sides, scale.rounds)
     named = [(side.name, seconds) for side, seconds in zip(sides, taken, strict=True)]
     guarded, bare, at_once, one_by_one, *others = named
-    yield row(GROUP, "guarded call against a bare span", guarded, bare, at_most(6))
+    yield row(GROUP, "against a bare span", guarded, bare, at_most(6))
     yield row(GROUP, "against the same span made at once", guarded, at_once, at_most(1.5))
     yield row(GROUP, "against the same span made one by one", guarded, one_by_one)
     for other in others:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import random
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-_WORDS = (
-    "about after again agent also alert another approve archive audit balance batch before branch build cache call"
-    " cancel check city clean client close cloud commit config copy count create customer daily data deploy detail"
-    " device draft email error event every export failed field file final first folder found from group handle high"
-    " image import index invoice issue item label large later level line list local login manager market memory"
-    " merge message method minute missing model module month monitor network never note number office open order"
-    " owner page partner patch payment people phone place plan policy price primary process product profile project"
-    " queue quick quote range read ready record region release remote remove report request result return review"
-    " route sales sample schedule search second send server service session setting ship simple small source start"
-    " state still stock store summary supplier support system table target task team test ticket time today token"
-    " total trace track transfer travel trial update upload usage user value vendor version view visit waiting"
-    " warehouse week while window without work worker write yearly"
-).split()
-_NAMES = "Ada Béla Chen Dana Emeka Frida Goran Hana Idris Jana Kofi Lena Mira Nils Olga Priya Rosa Sven Tomás".split()
-_FAMILIES = "Abara Berg Costa Díaz Eriksen Fischer Gupta Haddad Ito Jansen Kowalski Li Moreau Novak Okafor".split()
-_CITIES = ("Aarhus", "Bergen", "Córdoba", "Dresden", "Eindhoven", "Florence", "Ghent", "Zürich")
+_SYLLABLES: Final = [consonant + vowel for consonant in "bcdfghklmnprstvw" for vowel in "aeiou"]
+
+
+def _words(count: int) -> list[str]:
+    pick = random.Random(1)
+    return ["".join(pick.choices(_SYLLABLES, k=pick.choice((1, 2, 2, 3, 3, 4)))) for _ in range(count)]
+
+
+_WORDS: Final = _words(400)
+_NAMES: Final = [word.title() for word in _words(460)[400:] if len(word) > 3]
+_FAMILIES: Final = [*_NAMES, "Díaz", "Müller", "Novák", "Sjöberg"]
 
 
 class Sample(NamedTuple):
@@ -51,14 +46,14 @@ class Maker:
     def record(self, number: int) -> dict[str, Any]:
         """A record of 8 mixed fields."""
         pick = self._random
-        name, family = pick.choice(_NAMES), pick.choice(_FAMILIES)
+        name, family, user = pick.choice(_NAMES), pick.choice(_FAMILIES), pick.choice(_WORDS)
         host = f"{pick.choice(_WORDS)}-{pick.choice(_WORDS)}.example.com"
         return {
             "id": f"ord-{number}-{pick.randrange(16**5):05x}",
             "customer": f"{name} {family}",
-            "email": f"{name}.{family}{number}@{host}".lower(),
+            "email": f"{name.lower()}.{user}{number}@{host}",
             "url": f"https://{host}/{pick.choice(_WORDS)}/{pick.choice(_WORDS)}/{number}",
-            "address": f"{pick.randint(1, 200)} {pick.choice(_WORDS).title()} Street, {pick.choice(_CITIES)}",
+            "address": f"{pick.randint(1, 200)} {pick.choice(_FAMILIES)} Street, {pick.choice(_NAMES)}",
             "amount": pick.randint(100, 10_000_000) / 100,
             "active": pick.random() < 0.8,
             "note": self.sentence(12, 24),
@@ -79,7 +74,9 @@ class Maker:
         sentences = [self.sentence() for _ in range(leaves)]
         # of a field that holds prose only prose is cited: more than 60 characters
         hit = next(text for text in sentences[leaves // 2 :] if len(text) > 60)
-        return Sample("prose", {"paragraphs": sentences}, hit, "exact", "This sentence is in none of them, nor was it ever.")
+        return Sample(
+            "prose", {"paragraphs": sentences}, hit, "exact", "This sentence is in none of them, nor was it ever."
+        )
 
     def listing(self, leaves: int) -> Sample:
         """Paths, one of which is looked up by its last part."""

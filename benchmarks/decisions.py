@@ -15,7 +15,7 @@ from citespan.guard.guard import judge
 from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 
-GROUP = "2. a decision: 2 arguments, by leaves in the ledger"
+GROUP = "2. a decision about 2 arguments, by leaves in the ledger"
 USER_GROUP = "6. scaling"
 SMALL, LARGE = 1_000, 1_000_000
 FEW, MANY = 100, 10_000
@@ -62,10 +62,10 @@ def rows(scale: Scale) -> Iterator[Row]:
     pick = random.Random(3)
     for name, arguments_of in (("hit", _hits), ("miss", _misses)):
         few, many = (
-            _decisions(f"{size:,}", run, arguments_of(pick, size, scale.calls))
+            _decisions(f"{size:,} leaves", run, arguments_of(pick, size, scale.calls))
             for size, run in zip(sizes, runs, strict=True)
         )
-        yield compared(GROUP, f"{name}, {SMALL:,} to {LARGE:,} leaves", many, few, at_most(1.5), scale.rounds)
+        yield compared(GROUP, name, many, few, at_most(1.5), scale.rounds)
 
 
 def _hits(pick: random.Random, leaves: int, calls: int) -> list[dict[str, Any]]:
@@ -80,7 +80,7 @@ def _misses(pick: random.Random, leaves: int, calls: int) -> list[dict[str, Any]
 
 def user_rows(scale: Scale) -> Iterator[Row]:
     """Measure what a look-up in the user's messages costs, by how many there are."""
-    counts = [FEW, max(FEW, MANY // scale.shrink)]
+    counts = [scale.of(FEW), scale.of(MANY)]
     maker, pick = Maker(), random.Random(11)
     said = [_said(maker, count) for count in counts]
     looked_up: tuple[tuple[str, Callable[[int], Any]], ...] = (
@@ -91,10 +91,10 @@ def user_rows(scale: Scale) -> Iterator[Row]:
     )
     for name, value in looked_up:
         few, many = (
-            _lookups(f"{count:,}", text, [value(count) for _ in range(scale.calls // 2)])
+            _lookups(f"{count:,} messages", text, [value(count) for _ in range(scale.calls // 2)])
             for count, text in zip(counts, said, strict=True)
         )
-        label = f"user text, {FEW:,} to {MANY:,} messages: {name}"
+        label = f"a look-up in {counts[0]:,} and {counts[1]:,} messages: {name}"
         yield compared(USER_GROUP, label, many, few, at_most(1.5), scale.rounds)
 
 

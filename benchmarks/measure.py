@@ -1,7 +1,8 @@
-"""Ratios of two sides, measured in one run: A B A B, one sample of each side per round, medians over the rounds.
+"""Ratios of two sides, measured in one run: A B A B, one sample of each per round, medians over the rounds.
 
-The garbage collector stays on, and the clock is the wall clock. A side prepares itself, and is cleared away, outside its
-timed region.
+The garbage collector stays on. The clock is the process's CPU time, all threads and the kernel's part included: on a
+busy machine wall-clock time favours whatever is short enough to fit into one slice of the scheduler. A side prepares
+itself, and is cleared away, outside its timed region.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 #: what is timed; what it returns is kept until the sample is over, so that freeing it is not timed
 Work: TypeAlias = Callable[[], object]
 Opened: TypeAlias = Callable[[], AbstractContextManager[Work]]
+
+FEWEST: Final = 3
+LONGEST: Final = 15.0
 
 
 class Side(NamedTuple):
@@ -24,7 +28,7 @@ class Side(NamedTuple):
     Args:
         name: what it is, for the table.
         opened: prepares one sample; yields the work that is timed.
-        per: by how much a sample is divided: calls made, bytes read.
+        per: by how much a sample is divided: calls made, kilobytes read.
     """
 
     name: str
@@ -50,20 +54,23 @@ class Row(NamedTuple):
     """One line of the result.
 
     Args:
-        name: what is measured; unit: of the two amounts, "us" or "bytes".
-        ratio: `amount / against`, or the inverse where the target is ">=".
-        amount: of `side`. against: of `other`. target: None where the row only informs.
+        name: what is measured. target: None where the row only informs.
+        unit: of `amount`, which is `side`'s, and of `against`, which is `other`'s: "us" or "bytes".
     """
 
     group: str
     name: str
-    ratio: float
     target: Target | None
     unit: Literal["us", "bytes"]
     side: str
     amount: float
     other: str
     against: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times `against` the amount is."""
+        return self.amount / self.against
 
     @property
     def met(self) -> bool | None:
@@ -90,7 +97,7 @@ class Scale(NamedTuple):
         return max(8, size // self.shrink)
 
 
-FULL = Scale(rounds=41, few=9, shrink=1, calls=200)
+FULL = Scale(rounds=41, few=7, shrink=1, calls=200)
 QUICK = Scale(rounds=3, few=3, shrink=100, calls=10)
 
 
@@ -115,15 +122,22 @@ def always(work: Work) -> Opened:
 
 
 def medians(sides: Sequence[Side], rounds: int) -> list[float]:
-    """The median seconds of each side, divided by its `per`. One round before the first is not counted."""
+    """The median CPU seconds of each side, divided by its `per`.
+
+    One round before the first is not counted. What takes long stops after `LONGEST` seconds, but not before `FEWEST`
+    rounds.
+    """
     samples: list[list[float]] = [[] for _ in sides]
     gc.collect()
+    begun = time.perf_counter()
     for number in range(rounds + 1):
+        if number > FEWEST and time.perf_counter() - begun > LONGEST:
+            break
         for side, taken in zip(sides, samples, strict=True):
             with side.opened() as work:
-                start = time.perf_counter()
+                start = time.process_time()
                 kept = work()
-                seconds = time.perf_counter() - start
+                seconds = time.process_time() - start
                 del kept
             if number:
                 taken.append(seconds / side.per)
@@ -139,10 +153,8 @@ def row(
     unit: Literal["us", "bytes"] = "us",
 ) -> Row:
     """A line from two named amounts: seconds, or bytes."""
-    amount, against = side[1], other[1]
-    ratio = against / amount if target is not None and target.sense == ">=" else amount / against
     factor = 1e6 if unit == "us" else 1
-    return Row(group, name, ratio, target, unit, side[0], amount * factor, other[0], against * factor)
+    return Row(group, name, target, unit, side[0], side[1] * factor, other[0], other[1] * factor)
 
 
 def compared(group: str, name: str, side: Side, other: Side, target: Target | None, rounds: int) -> Row:

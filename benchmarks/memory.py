@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
+
 from benchmarks.data import Maker, Sample
 from benchmarks.measure import Row, Scale, Target, at_most, row
 from benchmarks.setting import PATIENT, registered
@@ -20,7 +21,7 @@ from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 from citespan.guard.snapshot import Recorded, read_result
 
-GROUP = "5. memory of the ledger, against the JSON's size"
+GROUP = "5. memory that a ledger holds, against the JSON's size"
 LEAVES = 20_000
 SMALL_RESULTS = 1_000
 USE = Tool("use", schema={"type": "object", "properties": {"value": {"type": "string"}}})
@@ -64,7 +65,7 @@ def rows(scale: Scale) -> Iterator[Row]:
     size = len(orjson.dumps({"text": text}))
     line = text.splitlines()[10]
     yield _row(
-        "log text, lines paths tokens: first decision",
+        "log text with lines, paths, tokens: after the first decision",
         _held(lambda: _recorded({"text": text}, line, TEXT)),
         size,
         None,
@@ -100,5 +101,5 @@ def _small(scale: Scale) -> Iterator[Row]:
 
     _, blobs = kept()
     held = sum(sys.getsizeof(data) - sys.getsizeof(b"") for data in blobs)
-    yield _row(f"{SMALL_RESULTS:,} small results: their data objects", held, size, at_most(1))
-    yield _row(f"{SMALL_RESULTS:,} small results: the whole ledger", _held(kept), size, None)
+    yield _row(f"{count:,} small results: their data objects", held, size, at_most(1))
+    yield _row(f"{count:,} small results: the whole ledger", _held(kept), size, None)

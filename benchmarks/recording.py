@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import orjson
+
 from benchmarks.data import Maker, Sample
 from benchmarks.measure import Row, Scale, Side, Work, always, at_least, at_most, medians, row
 from benchmarks.setting import DIGEST_KEY, PATIENT, inside, registered
@@ -17,8 +18,8 @@ from citespan.guard.guard import begin, judge
 from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 
-GROUP = "3. about 1 MB, 20,000 leaves, against orjson.loads"
-PLAIN_GROUP = "4. the same rules written plainly, against citespan"
+GROUP = "3. a result of 20,000 leaves, against orjson.loads"
+PLAIN_GROUP = "4. the same rules written plainly"
 LEAVES = 20_000
 FIRST_DECISION = {"records": 5, "prose": 5, "paths": 20}
 
@@ -91,8 +92,8 @@ def rows(scale: Scale) -> Iterator[Row]:
         size = f"{sample.name}, {len(data) / 1e6:.2f} MB"
         first = at_most(FIRST_DECISION[sample.name])
         yield row(GROUP, f"{size}: recording", recorded, loads, at_most(2))
-        yield row(GROUP, f"{size}: and the first decision, a hit", hit, loads, first)
-        yield row(GROUP, f"{size}: and the first decision, a miss", miss, loads, first)
+        yield row(GROUP, f"{size}: with the first decision, a hit", hit, loads, first)
+        yield row(GROUP, f"{size}: with the first decision, a miss", miss, loads, first)
 
 
 def _loads(data: bytes) -> Callable[[], Any]:
@@ -107,4 +108,4 @@ def plain_rows(scale: Scale) -> Iterator[Row]:
             _plainly("written plainly", sample.result, sample.hit),
         ]
         ours, plain = zip([side.name for side in sides], medians(sides, scale.few), strict=True)
-        yield row(PLAIN_GROUP, f"{sample.name}: recording and the first decision", ours, plain, at_least(5))
+        yield row(PLAIN_GROUP, f"{sample.name}: recording and the first decision", plain, ours, at_least(5))

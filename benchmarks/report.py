@@ -1,4 +1,4 @@
-"""The result as a plain table or as JSON. Both functions return text."""
+"""The result as a plain table, as Markdown or as JSON. Each function returns text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.measure import Row
 
-_COLUMNS = "{:<52} {:>7}  {:<7} {:<7}  {:>12} {:>12}  {}"
+_COLUMNS = "{:<66} {:>7}  {:<7} {:<7} {:>12} {:>12}  {}"
 _LIBRARIES = ("opentelemetry-sdk", "orjson", "wrapt")
 
 
@@ -30,7 +30,7 @@ def surroundings() -> dict[str, Any]:
 def table(rows: Sequence[Row], around: dict[str, Any]) -> str:
     """One line per row, grouped."""
     lines = [", ".join(f"{name} {value}" for name, value in around.items())]
-    lines.append("Ratios are of medians. One run, both sides in turn; us: microseconds of wall-clock time.")
+    lines.append("Ratios are of medians; both sides are measured in turn, in this one run. us: CPU microseconds.")
     for group, members in groupby(rows, key=lambda entry: entry.group):
         lines += ["", _COLUMNS.format(group, "ratio", "target", "", "this", "against", "(this / against)").rstrip()]
         lines += [_line(entry) for entry in members]
@@ -40,8 +40,7 @@ def table(rows: Sequence[Row], around: dict[str, Any]) -> str:
 
 
 def _line(entry: Row) -> str:
-    met = {True: "met", False: "not met", None: ""}[entry.met]
-    target = "" if entry.target is None else str(entry.target)
+    target, met = _judged(entry)
     amounts = [_amount(amount, entry.unit) for amount in (entry.amount, entry.against)]
     sides = f"{entry.side} / {entry.other}"
     return _COLUMNS.format(f"  {entry.name}", f"{entry.ratio:.2f}", target, met, *amounts, sides).rstrip()
@@ -50,7 +49,27 @@ def _line(entry: Row) -> str:
 def _amount(amount: float, unit: str) -> str:
     if unit == "bytes":
         return f"{amount:,.0f} B"
-    return f"{amount:,.0f} us" if amount >= 1000 else f"{amount:,.1f} us" if amount >= 0.1 else f"{amount:,.4f} us"
+    return f"{amount:,.0f} us" if amount >= 1000 else f"{amount:,.1f} us"
+
+
+def markdown(rows: Sequence[Row], around: dict[str, Any]) -> str:
+    """The same as the table of docs/benchmarks.md."""
+    lines = [", ".join(f"{name} {value}" for name, value in around.items()), ""]
+    lines += ["| | ratio | target | | this | against |", "|---|---:|---|---|---:|---:|"]
+    for group, members in groupby(rows, key=lambda entry: entry.group):
+        lines.append(f"| **{group}** | | | | | |")
+        for entry in members:
+            target, met = _judged(entry)
+            sides = [
+                f"{name} {_amount(amount, entry.unit)}"
+                for name, amount in ((entry.side, entry.amount), (entry.other, entry.against))
+            ]
+            lines.append(f"| {' | '.join([entry.name, f'{entry.ratio:.2f}', target, met, *sides])} |")
+    return "\n".join(lines)
+
+
+def _judged(entry: Row) -> tuple[str, str]:
+    return "" if entry.target is None else str(entry.target), {True: "met", False: "not met", None: ""}[entry.met]
 
 
 def as_json(rows: Sequence[Row], around: dict[str, Any]) -> str:
@@ -62,6 +81,7 @@ def _record(entry: Row) -> dict[str, Any]:
     target = entry.target
     return {
         **entry._asdict(),
+        "ratio": entry.ratio,
         "target": None if target is None else {"sense": target.sense, "bound": target.bound},
         "met": entry.met,
     }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import citespan
 from benchmarks import decisions
 from benchmarks.data import Maker
-from benchmarks.measure import Row, Scale, Side, Work, at_most, compared
+from benchmarks.measure import Row, Scale, Side, Work, at_most, compared, medians, row
 from benchmarks.setting import PATIENT, inside, registered
 from citespan.core.decision import Decision
 from citespan.core.policy import Policy, ToolRule
@@ -18,7 +19,8 @@ from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 
 GROUP = decisions.USER_GROUP
-SHORT, LONG = 500, 5_000
+#: calls in one run; each number is compared with the one before it
+LENGTHS = (200, 500, 5_000)
 SMALL_TEXT, LARGE_TEXT = 1_000_000, 8_000_000
 PROJECTIONS = ("lines", "paths", "tokens")
 USE = Tool("use", schema={"type": "object", "properties": {"value": {"type": "string"}}})
@@ -100,23 +102,25 @@ def _text(text: str) -> Side:
 
             yield work
 
-    return Side(f"{len(text) / 1e6:.1f} MB", opened, len(text))
+    return Side(f"{len(text) / 1e6:.2g} MB", opened, len(text) / 1000)
 
 
 def rows(scale: Scale) -> Iterator[Row]:
     """Measure group 6."""
-    few, many = SHORT // (10 if scale.shrink > 1 else 1), LONG // (10 if scale.shrink > 1 else 1)
-    span = f"{SHORT:,} to {LONG:,} calls in a run"
+    lengths = [max(5, length // min(scale.shrink, 10)) for length in LENGTHS]
     kinds: tuple[tuple[str, Callable[[int], Side]], ...] = (
         ("each cites the one before", lambda calls: _conversation(calls, _cited)),
-        ("and says a comment of its own", lambda calls: _conversation(calls, _commented)),
+        ("the same, each with a comment", lambda calls: _conversation(calls, _commented)),
         ("each is refused", _refusals),
     )
     for name, side in kinds:
-        yield compared(GROUP, f"{span}: {name}", side(many), side(few), at_most(1.3), scale.few)
+        sides = [side(length) for length in lengths]
+        taken = [(entry.name, seconds) for entry, seconds in zip(sides, medians(sides, scale.few), strict=True)]
+        for (few, many), (less, more) in zip(pairwise(lengths), pairwise(taken), strict=True):
+            yield row(GROUP, f"a call in a run of {few:,} and {many:,}: {name}", more, less, at_most(1.3))
     maker = Maker()
     small, large = (_text(maker.log(scale.of(size))) for size in (SMALL_TEXT, LARGE_TEXT))
-    yield compared(GROUP, "text of 1 to 8 MB, per byte: lines paths tokens", large, small, at_most(1.5), scale.few)
+    yield compared(GROUP, "a kB of text: lines, paths, tokens", large, small, at_most(1.5), scale.few)
     yield from decisions.user_rows(scale)
 
 

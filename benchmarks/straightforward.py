@@ -1,16 +1,17 @@
 """The same rules written the plain way: every leaf is flattened, described and filed when the result comes in.
 
-What one writes first: a recursion over the result, and for each leaf its path as text, its field, its keyed digest, its
-shape, its last part, its normal form and the JSON inside it, all in one dict. The small functions that say what a shape or a
-last part is are citespan's own, so that what is compared is the arrangement.
+What one writes first: a recursion over the result, and for each leaf its path as text, its field, its keyed digest,
+its shape, its last part, its normal form and the JSON inside it, all in one dict. The small functions that say what a
+shape or a last part is are citespan's own, so that what is compared is the arrangement.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from hashlib import blake2b
 from typing import Any, NamedTuple
+
+import orjson
 
 from citespan.core.leaves import escape, field_step
 from citespan.core.projections import basename, normal_path
@@ -46,7 +47,7 @@ class Straightforward:
 
     def record(self, tool: str, result: Any) -> None:
         """File every leaf of a private copy of a result."""
-        self._walk(tool, json.loads(json.dumps(result)), "", tool, "exact", 0)
+        self._walk(tool, orjson.loads(orjson.dumps(result)), "", tool, "exact", 0)
         self._calls += 1
 
     def _walk(self, tool: str, value: Any, path: str, field: str, projection: str, depth: int) -> None:
@@ -77,7 +78,7 @@ class Straightforward:
             self._file(tool, plain, path, field, "posix_path")
         if depth < MAX_NESTED_JSON and is_document(value):
             try:
-                document = json.loads(value)
+                document = orjson.loads(value)
             except ValueError:
                 return
             self._walk(tool, document, path, field, "json", depth + 1)

@@ -168,9 +168,9 @@ class TracedTools:
 
     def _own_telemetry(self) -> Telemetry:
         """Spans of the global provider if the program has one, else of a private one, kept for `dump` either way."""
-        from citespan.otel.collect import collecting_telemetry
+        from citespan.otel.collect import CollectingTelemetry
 
-        return collecting_telemetry(self._spans)
+        return CollectingTelemetry(self._spans)
 
     @property
     def run(self) -> Run:

@@ -99,6 +99,17 @@ class Agent:
         """A call of a tool that may change something, and raises."""
         self.start(Tool(tool, schema=parameters(*arguments)), arguments).fail(error)
 
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """A block whose calls are one step."""
+        before = self.context
+        with attached(before), self.run.step():
+            self.context = otel_context.get_current()
+            try:
+                yield
+            finally:
+                self.context = before
+
     def judge(self, arguments: Mapping[str, Any], tool: Tool = USE, *, step: str | None = None) -> Decision:
         """What would be decided in tag mode, without a call and without cost."""
         with attached(self.context):

@@ -8,7 +8,18 @@ from typing import Any
 from hypothesis import strategies as st
 
 WORDS = ("kestrel", "heron", "osprey", "two words", "é", "K-40211", "a@b.example", "true", "1", "1.0", "")
-PATHS = ("app.py", "./app.py", "src/app.py", "src//app.py", "src/./app.py/", "/srv/x", "a/b", "a/../b", "//x", "Docs/My plan.txt")
+PATHS = (
+    "app.py",
+    "./app.py",
+    "src/app.py",
+    "src//app.py",
+    "src/./app.py/",
+    "/srv/x",
+    "a/b",
+    "a/../b",
+    "//x",
+    "Docs/My plan.txt",
+)
 ODDITIES: tuple[Any, ...] = (0, 1, -1, 1.0, 0.5, 2**40, 2**60, True, False, None, [], {}, "{", "[]", "{}", "\n", "a\nb")
 KEYS = ("name", "id", "files", "a.b", "K-40211", "kestrel", "app.py", "x1", "")
 
@@ -41,7 +52,10 @@ def _repeat(members: list[Any], times: int) -> list[Any]:
 #: lists longer than one part of the index, plain, mixed or of records
 long_documents = st.builds(
     _repeat,
-    st.lists(documents, min_size=1, max_size=4) | st.builds(_records, st.just(["id", "name"]), st.lists(st.lists(scalars, min_size=2, max_size=2), min_size=1, max_size=5)),
+    st.lists(documents, min_size=1, max_size=4)
+    | st.builds(
+        _records, st.just(["id", "name"]), st.lists(st.lists(scalars, min_size=2, max_size=2), min_size=1, max_size=5)
+    ),
     st.integers(129, 300),
 )
 wide_documents = st.integers(129, 300).map(lambda size: {f"k{number}": number % 7 for number in range(size)})
@@ -62,6 +76,8 @@ def neighbours(value: Any) -> list[Any]:
 plain = st.sampled_from(["kestrel", "heron", "osprey", "harrier", "bittern", "avocet"])
 plain_documents = st.recursive(
     plain | st.integers(0, 300) | st.booleans() | st.none(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["birds", "seen", "rows"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["birds", "seen", "rows"]), inner, max_size=3)
+    ),
     max_leaves=10,
 )

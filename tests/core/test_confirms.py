@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tests.core.helpers import Agent, parameters, tagging
+
 from citespan.core.policy import ToolRule
 from citespan.guard.ports import Tool
-from tests.core.helpers import Agent, parameters, tagging
 
 CONFIRMED = tagging(look=ToolRule(confirms=("hits.*.id",)))
 

@@ -6,9 +6,9 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from tests.core.helpers import Agent
 
 from citespan.core.equality import is_weak, same
-from tests.core.helpers import Agent
 
 #: no two of these are the same JSON value
 DISTINCT: list[Any] = [None, True, False, 0, 1, "1", "true", "True", "null", "", " ", [], {}, 0.5, "0.5", -1, "1.0"]

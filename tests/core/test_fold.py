@@ -15,7 +15,7 @@ ALIKE: dict[str, tuple[Any, ...]] = {
     "the case of other scripts": ("STRASSE", "straße", "Strasse"),
     "outer blanks": ("quarry", " quarry", "quarry\n", "\tquarry "),
     "inner blanks": ("west quarry", "west  quarry", "west\tquarry", "west\u00a0quarry", "west\nquarry"),
-    "compatible characters": ("ﬁle", "file", "ｆｉｌｅ"),
+    "compatible characters": ("\ufb01le", "file", "\uff46\uff49\uff4c\uff45"),
     "composed and decomposed letters": ("caf\u00e9", "cafe\u0301"),
     "zero-width characters": ("quarry", "qua\u200brry", "\ufeffquarry", "quarr\u2060y", "quar\u00adry"),
     "path forms": ("conf/site.ini", "./conf/site.ini", "conf//site.ini", "conf/./site.ini", "conf/site.ini/"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-
-from citespan.core.leaves import Path
-from citespan.core.policy import Bounds
 from tests.core import reference
 from tests.core.helpers import found, ledger_of, spot
 from tests.core.strategies import KEYS, ODDITIES, PATHS, WORDS, documents, long_documents, neighbours, wide_documents
+
+from citespan.core.leaves import Path
+from citespan.core.policy import Bounds
 
 ALL_KEPT = Bounds(sources=1_000_000)
 #: an empty result is never recorded
@@ -92,6 +92,7 @@ def test_every_key_is_found_where_it_stands(results: list[Any]) -> None:
 
 
 @given(RESULTS)
+@example([["app.py", "src/app.py"]])
 def test_no_place_is_found_twice(results: list[Any]) -> None:
     ledger = ledger_of(*results, bounds=ALL_KEPT)
     for value in (*WORDS, *PATHS, *ODDITIES):

@@ -1,4 +1,4 @@
-"""A leaf is a scalar inside an argument, or a key that a model wrote; what is no JSON value is a leaf that nothing cites.
+"""A leaf is a scalar inside an argument, or a key that a model wrote; what is no JSON value is one that nothing cites.
 
 Paths are dotted. What leaves the process shows a key that a model wrote, or that is data, as `*`.
 """
@@ -10,20 +10,18 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.core.helpers import Agent, parameters
 
 from citespan.core.leaves import MAX_LEAVES, dotted, field_step, shown, snapshot, wildcard
 from citespan.core.schema import UNKNOWN, read
 from citespan.errors import ArgumentsTooLarge
-from tests.core.helpers import Agent, parameters
 
 NAMED = read(parameters("ticket", "tags", "when"))
 
 
 def paths(arguments: dict[str, Any], schema: Any = UNKNOWN) -> list[str]:
     """Dotted paths of the leaves, in order; a key leaf is marked."""
-    return [
-        dotted(leaf.path) + (" (key)" if leaf.role == "key" else "") for leaf in snapshot(arguments, schema).leaves
-    ]
+    return [dotted(leaf.path) + (" (key)" if leaf.role == "key" else "") for leaf in snapshot(arguments, schema).leaves]
 
 
 def values(arguments: dict[str, Any]) -> list[Any]:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.core.helpers import Agent, for_argument, tagging
 
 from citespan.core.policy import ArgumentRule, ToolRule
 from citespan.core.shapes import SHAPED, shape
-from tests.core.helpers import Agent, for_argument, tagging
 
 PROSE = "Dear all, the crane at the north quay will be out of order from Monday on, please plan for it."
 MAILBOX = "pat@shop.example"
@@ -23,7 +23,9 @@ def listed(*values: Any) -> Agent:
     return agent
 
 
-@pytest.mark.parametrize("value", [MAILBOX, "https://h.example", "src/app.py", "K-40211", "2031-07-02", "kestrel", 70217])
+@pytest.mark.parametrize(
+    "value", [MAILBOX, "https://h.example", "src/app.py", "K-40211", "2031-07-02", "kestrel", 70217]
+)
 def test_a_field_with_any_prose_yields_no_bare_value(value: Any) -> None:
     assert listed(PROSE, value, value).why(value) == "field"
 
@@ -131,7 +133,18 @@ def test_a_field_of_many_values_is_judged_as_one_of_few() -> None:
 
 
 VALUES = st.sampled_from(
-    ["calm", "windy", "x", "a@b.example", "c@d.example", "https://h.example", "src/a.py", "b.py", "A-11111", "2031-07-02"]
+    [
+        "calm",
+        "windy",
+        "x",
+        "a@b.example",
+        "c@d.example",
+        "https://h.example",
+        "src/a.py",
+        "b.py",
+        "A-11111",
+        "2031-07-02",
+    ]
 )
 
 

@@ -6,10 +6,10 @@ import time
 from typing import Any
 
 import pytest
+from tests.core.helpers import Agent, tagging
 
 from citespan.core.policy import ToolRule
 from citespan.core.projections import PROJECTIONS, abbreviates, basename, git_sha, lines, normal_path, paths, tokens
-from tests.core.helpers import Agent, tagging
 
 DEFAULT = ["exact", "key", "json", "posix_path", "basename"]
 TEXT = ["lines", "key_value", "json_lines", "table", "paths", "git_sha", "url", "regex", "tokens"]
@@ -50,7 +50,9 @@ def test_a_leaf_is_cited_as_it_is() -> None:
     assert shown({"name": "Ada Byron"}, "Ada Byron") == "exact"
 
 
-@pytest.mark.parametrize("other", ["ada byron", "Ada Byron ", "Ada  Byron", "Ada", "Byron", "Ada Byro", "Ada\u00a0Byron"])
+@pytest.mark.parametrize(
+    "other", ["ada byron", "Ada Byron ", "Ada  Byron", "Ada", "Byron", "Ada Byro", "Ada\u00a0Byron"]
+)
 def test_another_spelling_or_a_part_of_a_leaf_is_not_cited(other: str) -> None:
     assert shown({"name": "Ada Byron"}, other) == ""
 
@@ -116,7 +118,9 @@ def test_two_forms_of_one_path_cite_each_other(seen: str, used: str) -> None:
     assert shown({"files": [seen]}, used) == "posix_path"
 
 
-@pytest.mark.parametrize("used", ["/src/app.py", "src/App.py", "lib/../src/app.py", "src", "src/", "src/app", "rc/app.py"])
+@pytest.mark.parametrize(
+    "used", ["/src/app.py", "src/App.py", "lib/../src/app.py", "src", "src/", "src/app", "rc/app.py"]
+)
 def test_another_path_is_not_cited(used: str) -> None:
     assert shown({"files": ["src/app.py"]}, used) == ""
 

@@ -1,4 +1,4 @@
-"""Which results are sources: successful ones that tools made, not models; and what a policy can say of a tool's output."""
+"""Which results are sources: successful ones that tools made, not models; and what a policy says of a tool's output."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import uuid
 from typing import Any
 
 import pytest
+from tests.core.helpers import Agent, attached, parameters, tagging
 
 from citespan.core.policy import ToolRule
 from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
 from citespan.guard.run import Run
-from tests.core.helpers import Agent, attached, parameters, tagging
 
 SHELL = Tool("shell", schema=parameters("command"), read_only=True)
 

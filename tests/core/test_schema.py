@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.core.helpers import Agent, parameters
 
 from citespan.core.schema import UNKNOWN, Schema, read
 from citespan.guard.ports import Tool
-from tests.core.helpers import Agent, parameters
 
 
 def at(schema: dict[str, Any], *steps: str | int) -> Schema:

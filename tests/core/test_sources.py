@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.core.helpers import USE, Agent, for_argument, kinds, parameters
 
 from citespan.core.classify import field_matches
 from citespan.core.kinds import FromSchema
 from citespan.core.policy import ArgumentRule, Bounds, Policy, ToolRule, Weak
+from citespan.guard.guard import judge
 from citespan.guard.ports import Tool
-from tests.core.helpers import USE, Agent, for_argument, kinds, parameters
 
 SEND = Tool("send", schema=parameters("to", "mode"))
 
@@ -83,9 +84,10 @@ def test_of_equals_the_best_kind_wins() -> None:
     agent = Agent()
     agent.reads("list", {}, ["fast"])
     agent.run.user("fast please")
-    assert agent.judge({"mode": "fast"}, Tool("go", schema=parameters(mode={"default": "fast"}))).tags[
-        0
-    ].provenance.kind == "observed"
+    assert (
+        agent.judge({"mode": "fast"}, Tool("go", schema=parameters(mode={"default": "fast"}))).tags[0].provenance.kind
+        == "observed"
+    )
 
 
 def test_a_kind_that_is_not_accepted_counts_against_the_budget() -> None:
@@ -235,8 +237,6 @@ def test_a_value_with_a_strong_and_a_weak_source_is_strong_and_shows_the_strong_
 
 
 def test_the_reason_says_that_no_run_is_open() -> None:
-    from citespan.guard.guard import judge
-
     provenance = judge(USE, {"value": "kestrel"}).tags[0].provenance
     assert provenance.kind == "assumed"
     assert provenance.why == "no_run"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
+from tests.core.helpers import Agent, parameters
 
 from citespan.core.uncited import MAX_MARKS, Marks, echo
 from citespan.guard.ports import Tool
-from tests.core.helpers import Agent, parameters
 
 # echo: the call's own result
 
@@ -63,6 +64,21 @@ def test_a_value_that_adds_something_of_its_own_wraps_what_was_given(folded: str
 )
 def test_a_value_of_its_own_is_neither(folded: str, given: tuple[str, ...]) -> None:
     assert echo(folded, given) is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        tuple(f"{number:05x}" for number in range(10_000)),
+        tuple("ab" * length for length in range(1, 1000)),
+        tuple("a" * length for length in range(1, 1000)),
+    ],
+)
+def test_no_number_of_uncited_values_and_no_length_of_text_buys_time(given: tuple[str, ...]) -> None:
+    started = time.process_time()
+    for value in ("ab" * 4000, "ab" * 4000 + "!x", "a" * 8000 + "z", "00001" * 1600 + "z"):
+        echo(value, given)
+    assert time.process_time() - started < 2
 
 
 def test_a_value_that_wraps_an_uncited_one_is_cited_weakly() -> None:

@@ -24,6 +24,7 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
         "evidence": None,
         "rulebook": Rulebook(Policy()),
         "reviewer": None,
+        "configured": False,
         "enforced_scopes": set(),
     }
     for name, value in fresh.items():

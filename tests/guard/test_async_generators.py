@@ -179,6 +179,25 @@ async def test_an_async_stream_may_be_finished_by_another_task(
     assert sunk == LISTED[:1]
 
 
+async def test_what_an_async_body_does_when_it_is_left_early_is_inside_its_call(
+    patch_file: Callable[..., None], sunk: list[str]
+) -> None:
+    @citespan.tool
+    async def delegate(comment: str) -> AsyncIterator[str]:
+        try:
+            yield "started"
+        finally:
+            with citespan.run(inputs={"task": comment}):
+                pass
+
+    with citespan.run():
+        steps: Any = delegate(comment=SECRET)
+        await anext(steps)
+        await steps.aclose()
+        refused(patch_file, path=SECRET)
+    assert sunk == []
+
+
 async def test_a_guessed_async_stream_is_refused_when_it_is_first_stepped(watch: Watch) -> None:
     ran: list[str] = []
 

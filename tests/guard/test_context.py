@@ -195,19 +195,29 @@ def test_a_result_larger_than_the_ledger_is_not_recorded_and_the_span_says_so(wa
     assert box.ran == []
 
 
-def test_many_leaves_are_bounded_as_well(watch: Watch) -> None:
+FEW = Policy(bounds=Bounds(leaves=100))
+
+
+@pytest.mark.parametrize("count,times,kept", [(60, 1, True), (60, 2, False), (200, 1, True)])
+def test_leaves_are_bounded_as_well(count: int, times: int, kept: bool, watch: Watch) -> None:
+    """The oldest goes first; a result that is too much by itself goes alone."""
     box = Toolbox()
 
     @citespan.tool
     def many() -> list[int]:
-        return list(range(1000, 1200))
+        return list(range(1000, 1000 + count))
 
-    with citespan.run(inputs={"root": "."}, policy=Policy(bounds=Bounds(leaves=100))):
+    with citespan.run(inputs={"root": "."}, policy=FEW):
         box.list_files(root=".")
-        many()
-        refused(box.patch_file, path=LISTED[0])
-        many()
-    assert box.ran == []
+        for _ in range(times):
+            many()
+        if kept:
+            box.patch_file(path=LISTED[0])
+        else:
+            refused(box.patch_file, path=LISTED[0])
+        if count > 100:
+            refused(box.patch_file, path=1000)
+    assert box.ran == (LISTED[:1] if kept else [])
 
 
 def test_switching_the_guard_off_is_the_policys_word_only(watch: Watch) -> None:

@@ -215,6 +215,34 @@ def test_an_item_without_a_json_form_leaves_the_whole_stream_unrecorded(
     assert sunk == []
 
 
+@pytest.mark.parametrize("how", ["close", "throw", "drop"])
+def test_what_a_body_does_when_it_is_left_early_is_inside_its_call(
+    how: str, patch_file: Callable[..., None], sunk: list[str]
+) -> None:
+    """Its cleanup may open a nested run: what that is told is an argument of the call, no human's word."""
+
+    @citespan.tool
+    def delegate(comment: str) -> Iterator[str]:
+        try:
+            yield "started"
+        finally:
+            with citespan.run(inputs={"task": comment}):
+                pass
+
+    with citespan.run():
+        steps: Any = delegate(comment=SECRET)
+        next(steps)
+        if how == "close":
+            steps.close()
+        elif how == "throw":
+            with pytest.raises(Boom):
+                steps.throw(Boom())
+        del steps
+        gc.collect()
+        refused(patch_file, path=SECRET)
+    assert sunk == []
+
+
 def test_a_guessed_stream_is_refused_when_it_is_first_stepped(watch: Watch) -> None:
     ran: list[str] = []
 

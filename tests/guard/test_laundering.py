@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import pydantic
 import pytest
 from tests.guard.harness import LISTED, SECRET, Watch, refused
 
@@ -48,6 +51,12 @@ def shop() -> Shop:
     return Shop()
 
 
+class Model(pydantic.BaseModel, extra="allow"):
+    """What a framework makes of a model's JSON before it calls a tool."""
+
+    path: str = ""
+
+
 WAYS: dict[str, Callable[[str], Any]] = {
     "as it is": lambda text: text,
     "in a sentence": lambda text: f"please use {text} now",
@@ -70,7 +79,12 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "after 900 others": lambda text: [*(f"word-{n}" for n in range(900)), text],
     "after 2000 others": lambda text: [*(f"word-{n}" for n in range(2000)), text],
     "behind a tuple of 2000 others": lambda text: (*(f"word-{n}" for n in range(2000)), text),
-    "in an object of its own": lambda text: type("Box", (), {"path": text})(),
+    "in an object": lambda text: SimpleNamespace(path=text),
+    "in an object in an object": lambda text: SimpleNamespace(inner=SimpleNamespace(path=[text])),
+    "in a dataclass": dataclasses.make_dataclass("Box", ["path"]),
+    "in a dataclass with slots": dataclasses.make_dataclass("Box", ["path"], slots=True),
+    "in a pydantic model": lambda text: Model(path=text),
+    "in a pydantic model, undeclared": lambda text: Model(other=text),
 }
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from typing import Any
 
 import pytest
 from tests.guard.harness import LISTED, SECRET, TAG, Spans, Toolbox, Watch, refused
 
 import citespan
 from citespan.core.policy import Policy, ToolRule
-from citespan.guard.guard import begin
-from citespan.guard.ports import Tool
 
 
 def test_a_nested_run_reads_and_writes_the_outer_ledger(watch: Watch) -> None:
@@ -155,7 +154,7 @@ def test_what_the_nested_agents_own_tools_return_is_an_observation(watch: Watch)
 
 
 def test_a_nested_agents_own_tools_are_judged(watch: Watch) -> None:
-    """Re-entrancy is by call identity, not by nesting: even a tool of the same name and arguments is another call."""
+    """Re-entrancy is by call identity, not by nesting: a tool that calls itself with a guess is refused."""
     box = Toolbox()
     tried: list[str] = []
 
@@ -163,12 +162,14 @@ def test_a_nested_agents_own_tools_are_judged(watch: Watch) -> None:
     def patch_file(path: str) -> None:
         if not tried:
             tried.append(path)
-            refused(patch_file, path=SECRET)
             patch_file(path=path)
+            refused(patch_file, path=SECRET)
+            box.names()
+            refused(box.patch_file, path=SECRET)
 
     with citespan.run(inputs={"path": LISTED[0]}):
         patch_file(path=LISTED[0])
-    assert len(watch.decisions) == 3
+    assert tried == LISTED[:1]
     assert box.ran == []
 
 
@@ -219,6 +220,38 @@ def test_a_task_started_by_a_body_is_inside_it(watch: Watch) -> None:
             await delegate(comment=SECRET)
 
     asyncio.run(main())
+    assert box.ran == []
+
+
+@pytest.mark.parametrize("outside", [False, True], ids=["in a run", "outside any run"])
+def test_a_task_that_outlives_its_nested_run_is_told_nothing_new(outside: bool, watch: Watch) -> None:
+    box = Toolbox()
+    outcomes: list[Any] = []
+
+    async def agent(over: asyncio.Event, task: str) -> None:
+        await over.wait()
+        refused(box.patch_file, path=task)
+
+    @citespan.tool
+    async def delegate(comment: str) -> str:
+        over = asyncio.Event()
+        made = citespan.run(inputs={"task": comment})
+        made.user(f"please patch {comment}")
+        with made:
+            started = asyncio.create_task(agent(over, comment))
+        over.set()
+        outcomes.extend(await asyncio.gather(started, return_exceptions=True))
+        return "done"
+
+    async def main() -> None:
+        if outside:
+            await delegate(comment=SECRET)
+        else:
+            with citespan.run():
+                await delegate(comment=SECRET)
+
+    asyncio.run(main())
+    assert outcomes == [None]
     assert box.ran == []
 
 
@@ -301,16 +334,3 @@ def test_entering_and_leaving_restores_the_outer_run(watch: Watch) -> None:
         copied = contextvars.copy_context()
     assert current_run() is None
     assert copied.run(current_run) is outer
-
-
-def test_a_ticket_covers_its_own_arguments_and_no_equal_ones(watch: Watch) -> None:
-    mine = {"path": LISTED[0]}
-    with citespan.run(inputs={"path": LISTED[0]}):
-        ticket = begin(Tool("patch"), mine)
-        assert ticket.covers("patch", mine)
-        assert ticket.covers("patch", ticket.arguments)
-        assert not ticket.covers("patch", dict(mine))
-        assert not ticket.covers("other", mine)
-        assert not ticket.covers("patch", None)
-        ticket.finish("done")
-        assert not ticket.covers("patch", mine)

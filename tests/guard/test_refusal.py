@@ -15,6 +15,7 @@ from tests.guard.harness import SECRET, Spans, Toolbox, Watch, refused
 import citespan
 from citespan.core.decision import ProvenanceDenied
 from citespan.core.policy import ArgumentRule, Policy, ToolRule
+from citespan.core.proposals import Proposal
 from citespan.guard.registry import registry
 
 FROM = Policy(
@@ -214,6 +215,22 @@ def test_a_reviewer_that_is_asked_decides(answer: bool, watch: Watch) -> None:
             refused(box.patch_file, path=SECRET)
     assert len(asked) == 1
     assert box.ran == ([SECRET] if answer else [])
+
+
+def test_an_approval_is_used_up_by_a_call_that_a_reviewer_let_through(watch: Watch) -> None:
+    ran: list[str] = []
+
+    @citespan.tool
+    def create_file(path: str, owner: str = "") -> None:
+        ran.append(path)
+
+    registry.reviewer = lambda decision: True
+    with citespan.run(policy=Policy(on_violation="ask")) as run:
+        run.state.approvals.add(Proposal("create_file", "path", SECRET))
+        create_file(path=SECRET, owner="nobody")
+        registry.reviewer = None
+        refused(create_file, path=SECRET)
+    assert ran == [SECRET]
 
 
 def test_a_reviewer_that_fails_approves_nothing(watch: Watch) -> None:

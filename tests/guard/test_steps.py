@@ -111,6 +111,16 @@ def test_a_nested_runs_step_does_not_end_the_outer_one(box: Toolbox, watch: Watc
     assert box.ran == []
 
 
+def test_a_step_that_a_nested_run_left_open_ends_with_that_run(box: Toolbox, watch: Watch) -> None:
+    with citespan.run(inputs={"root": "."}):
+        with citespan.run() as nested:
+            nested.step()
+            box.names()
+        path = box.list_files(root=".")["files"][1]
+        box.patch_file(path=path)
+    assert box.ran == [path]
+
+
 def test_a_step_inside_a_step_does_not_end_it(box: Toolbox, watch: Watch) -> None:
     with citespan.run(inputs={"root": "."}) as run, run.step():
         path = box.list_files(root=".")["files"][0]

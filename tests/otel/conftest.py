@@ -8,11 +8,13 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from tests.otel.agents import Agent
 from tests.otel.receiver import Receiver, grpc_receiver, http_receiver
 
 from citespan.guard.registry import Registry, registry
 from citespan.otel.digest import Digester
 from citespan.otel.posture import forget_reports
+from citespan.otel.processor import ProvenanceSpanProcessor
 from citespan.otel.telemetry import OtelTelemetry
 
 
@@ -58,3 +60,16 @@ def _untouched() -> Iterator[None]:
     yield
     vars(registry).clear()
     vars(registry).update(before)
+
+
+@pytest.fixture
+def gate(provider: TracerProvider, telemetry: OtelTelemetry) -> ProvenanceSpanProcessor:
+    registry.telemetry = telemetry
+    made = ProvenanceSpanProcessor()
+    provider.add_span_processor(made)
+    return made
+
+
+@pytest.fixture
+def agent(provider: TracerProvider, gate: ProvenanceSpanProcessor) -> Agent:
+    return Agent(provider)

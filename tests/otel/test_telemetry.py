@@ -226,6 +226,16 @@ class TestAFrameworksOwnSpan:
             } <= attributes.keys()
             assert sum(key.startswith("theirs.") for key in attributes) == max(0, present - len(EXECUTE))
 
+    def test_a_verdict_that_changes_is_replaced_on_it(
+        self, telemetry: OtelTelemetry, provider: TracerProvider, spans: InMemorySpanExporter
+    ) -> None:
+        with provider.get_tracer("a.framework").start_as_current_span("execute_tool patch_file", attributes=EXECUTE):
+            started = start(telemetry)
+            started.amend(judged(UNCITED)[1])
+            started.end()
+        started.amend(judged(CITED)[1])
+        assert only(spans).attributes["provenance.status"] == "blocked"
+
     def test_its_own_genai_attributes_stay(
         self, telemetry: OtelTelemetry, provider: TracerProvider, spans: InMemorySpanExporter
     ) -> None:
@@ -264,17 +274,24 @@ class TestRuns:
         assert only(spans).attributes["error.type"] == "ValueError"
         assert "secret" not in only(spans).to_json()
 
+    @pytest.mark.parametrize(
+        "agent",
+        [
+            {"gen_ai.operation.name": "invoke_agent"},
+            {"openinference.span.kind": "AGENT"},
+            {"traceloop.span.kind": "agent"},
+        ],
+    )
     def test_none_is_opened_where_an_agents_span_is_current(
-        self, telemetry: OtelTelemetry, provider: TracerProvider, spans: InMemorySpanExporter
+        self, telemetry: OtelTelemetry, provider: TracerProvider, spans: InMemorySpanExporter, agent: dict[str, str]
     ) -> None:
-        agent = {"gen_ai.operation.name": "invoke_agent"}
-        with provider.get_tracer("a.framework").start_as_current_span("invoke_agent theirs", attributes=agent) as span:
+        with provider.get_tracer("a.framework").start_as_current_span("theirs", attributes=agent) as span:
             here = otel_context.get_current()
             run = telemetry.start_run("coder", None, here)
             assert run.context(here) == here
             run.end()
             assert span.is_recording()
-        assert only(spans).name == "invoke_agent theirs"
+        assert only(spans).name == "theirs"
 
 
 class TestWithoutRecording:

@@ -50,9 +50,7 @@ def keys_of(document: dict[str, Any]) -> set[tuple[str, str]]:
 def all_keys() -> set[tuple[str, str]]:
     tables: dict[str, type[models.Table]] = {"": models.PolicyTable, **problems.TABLES}
     keys = {
-        (header, field.alias or name)
-        for header, table in tables.items()
-        for name, field in table.model_fields.items()
+        (header, field.alias or name) for header, table in tables.items() for name, field in table.model_fields.items()
     }
     # nothing can be derived yet, so no policy that loads can have the key; the page shows what is said
     return keys if any(checks.DERIVATIONS.values()) else keys - {('tools."glob".arguments.NAME', "derive")}
@@ -123,8 +121,6 @@ class TestPage:
 
 def test_the_digest_of_a_policy_names_its_meaning_and_not_its_layout() -> None:
     first = 'version = 1\n[run]\nmax_refused = 3\n[tools.a]\nmode = "tag"\naccept = ["user", "observed"]\n'
-    second = (
-        'tools."a" = { accept = ["observed", "user"], mode = "tag" } # b\nrun.max_refused = 3\nversion = 1\n'
-    )
+    second = 'tools."a" = { accept = ["observed", "user"], mode = "tag" } # b\nrun.max_refused = 3\nversion = 1\n'
     assert digest(loads(first)) == digest(loads(second))
     assert digest(loads(first)) != digest(loads(first.replace("3", "4")))

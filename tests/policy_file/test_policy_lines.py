@@ -95,9 +95,7 @@ class Written:
         if not odd:
             return plain, plain
         basic = odd.replace("\\", "\\\\").replace('"', '\\"')
-        return plain + odd, f'"{plain}{basic}"' if "'" in odd or self.draw(
-            st.booleans()
-        ) else f"'{plain}{odd}'"
+        return plain + odd, f'"{plain}{basic}"' if "'" in odd or self.draw(st.booleans()) else f"'{plain}{odd}'"
 
     def key(self, path: KeyPath, most: int = 3) -> KeyPath:
         written: list[str] = []

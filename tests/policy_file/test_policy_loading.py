@@ -33,9 +33,7 @@ class TestFind:
     def test_without_a_name_there_is_no_policy(self) -> None:
         assert find() is None
 
-    def test_the_working_directory_is_never_searched(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_working_directory_is_never_searched(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The agent may be able to write there."""
         for name in ("citespan.toml", ".citespan.toml"):
             (tmp_path / name).write_text(TAG, encoding="utf-8")
@@ -50,9 +48,7 @@ class TestFind:
         monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(policy_file))
         assert find() == loads(TAG)
 
-    def test_an_argument_wins_over_the_environment(
-        self, policy_file: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_argument_wins_over_the_environment(self, policy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(ENVIRONMENT_VARIABLE, "missing.toml")
         assert find(policy_file) == loads(TAG)
 
@@ -66,9 +62,7 @@ class TestFind:
             find(name)
         assert caught.value.exit_code == EXIT_NOT_GUARDED == 78
 
-    def test_named_by_the_environment_but_not_there_is_the_same(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_named_by_the_environment_but_not_there_is_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(ENVIRONMENT_VARIABLE, "missing.toml")
         with pytest.raises(PolicyNotFound, match=r"missing\.toml: this policy was named but cannot be read"):
             find()
@@ -120,8 +114,7 @@ class TestPyproject:
     def test_keys_and_lines_are_those_of_the_file(self, tmp_path: Path) -> None:
         path = self.write(
             tmp_path,
-            '[tool.ruff]\nselect = ["E"]\n\n[tool.citespan]\n\n'
-            '[tool.citespan.tools."list_*"]\ntxt = ["lines"]\n',
+            '[tool.ruff]\nselect = ["E"]\n\n[tool.citespan]\n\n[tool.citespan.tools."list_*"]\ntxt = ["lines"]\n',
         )
         with pytest.raises(PolicyError) as caught:
             load(path)

@@ -62,9 +62,7 @@ def test_the_text_is_one_line_per_problem_that_an_editor_can_follow(tmp_path: Pa
         f'{path}:4: defaults.mode: must be "enforce", "tag" or "off", not "enforced"; did you mean "enforce"?'
     )
     assert second == f'{path}:5: defaults.max_assumd: unknown key; did you mean "max_assumed"?'
-    assert third.startswith(
-        f'{path}:10: tools.patch_file.arguments.path.accept: "assumed" cannot be accepted'
-    )
+    assert third.startswith(f'{path}:10: tools.patch_file.arguments.path.accept: "assumed" cannot be accepted')
     assert caught.value.exit_code == EXIT_BAD_INPUT
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
@@ -85,9 +83,7 @@ class TestUnknownKeys:
 
     def test_a_key_of_another_table_is_sent_there(self) -> None:
         assert message("max_bytes = 1", "run") == "unknown key here; it belongs in [ledger]"
-        assert message('mode = "tag"', "servers.x") == (
-            'unknown key here; it belongs in [defaults] or [tools."glob"]'
-        )
+        assert message('mode = "tag"', "servers.x") == ('unknown key here; it belongs in [defaults] or [tools."glob"]')
 
     def test_every_table_refuses_them(self) -> None:
         for table in ("defaults", "run", "ledger", "servers.a", "tools.a", "tools.a.arguments.b"):
@@ -193,9 +189,7 @@ class TestGlobs:
     def test_these_match_tools(self, glob: str) -> None:
         assert list(loads(f'version = 1\n[tools."{glob}"]\n').tools) == [glob]
 
-    @pytest.mark.parametrize(
-        "glob", ["", " ", " list", "list\\n", "/list", "github/", "read_[ab", "[]", "[!]"]
-    )
+    @pytest.mark.parametrize("glob", ["", " ", " list", "list\\n", "/list", "github/", "read_[ab", "[]", "[!]"])
     def test_these_match_none_and_are_refused(self, glob: str) -> None:
         found = only(f'version = 1\n[tools."{glob}"]\n')
         assert found.line == 2

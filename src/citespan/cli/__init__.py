@@ -14,7 +14,7 @@ from typing import Annotated, Final, cast
 
 import typer
 
-from citespan.cli import demo
+from citespan.cli import demo, policy, replay
 from citespan.errors import EXIT_OK, EXIT_USAGE, CitespanError
 
 EXIT_INTERRUPTED: Final = 130
@@ -31,6 +31,8 @@ app = typer.Typer(
     help="A tool call must cite its sources, or it does not run.",
 )
 app.command(name="demo")(demo.command)
+app.command(name="replay")(replay.command)
+app.add_typer(policy.app, name="policy")
 
 
 @app.callback()

@@ -136,7 +136,9 @@ def perform(folder: Path, console: Console) -> list[str]:
             trace=folder / "bad.jsonl",
             processors=exports.processors(),
         )
-        show(console, bad, "2. A guessing agent: a file and a branch that exist, and a made-up hash; nothing named them")
+        show(
+            console, bad, "2. A guessing agent: a file and a branch that exist, and a made-up hash; nothing named them"
+        )
     finally:
         deactivate("mcp")
     refusal = next((answer.text for answer in bad.answers if answer.is_error), "")

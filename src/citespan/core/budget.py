@@ -30,6 +30,11 @@ class RunBudget:
             self._free -= leaves
             return True
 
+    def give_back(self, leaves: int) -> None:
+        """Return what a call took that was refused after all."""
+        with self._lock:
+            self._free += leaves
+
     def refuse(self) -> bool:
         """Count one refused call; True when the run has now had too many and must stop."""
         with self._lock:

@@ -6,12 +6,20 @@ would let an echo differ from what was sent without anyone seeing it.
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 import unicodedata
 from typing import Any, Final
 
-_NUMBER = re.compile(r"[+-]?\d{1,300}(?:\.\d{1,15})?", re.ASCII)
+from citespan.core.shapes import is_document
+
+_NUMBER = re.compile(
+    r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,300})(?:\.\d{1,15})?|[+-]?\d{1,15}(?:\.\d{1,15})?e[+-]?\d{1,2}", re.ASCII
+)
+_DATE_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})t(\d{2}:)", re.ASCII)
+_SOLID = re.compile(r"[^\W_]+")
+MAX_SCALARS: Final = 1000
 _DOUBLED = re.compile(r"/(?:\.?/)+")
 _WORDS = re.compile(r"\w+")
 #: after this many places in one text the answer is "occurs": hostile repetition must not buy time or a citation
@@ -48,17 +56,64 @@ def forms(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys((folded, posixpath.normpath(folded))))
 
 
+def all_forms(value: Any) -> tuple[str, ...]:
+    """As `forms`, and those of every leaf and key, if the value is the text of a JSON document."""
+    found = dict.fromkeys(forms(value))
+    if type(value) is str and is_document(value):
+        for scalar in _scalars(value):
+            found.update(dict.fromkeys(forms(scalar)))
+    return tuple(text for text in found if text)
+
+
+def _scalars(text: str) -> list[Any]:
+    try:
+        waiting = [json.loads(text)]
+    except (ValueError, RecursionError):
+        return []
+    found: list[Any] = []
+    while waiting and len(found) < MAX_SCALARS:
+        at = waiting.pop()
+        if isinstance(at, dict):
+            found.extend(at)
+            waiting.extend(at.values())
+        elif isinstance(at, list):
+            waiting.extend(at)
+        else:
+            found.append(at)
+            if isinstance(at, str) and is_document(at):
+                waiting.extend(_scalars(at))
+    return found
+
+
+def squeeze(folded: str) -> str:
+    """The letters and digits of a folded text alone: what is left whatever is put between or around them.
+
+    Example:
+        >>> squeeze('"prod env"'), squeeze("1,200")
+        ('prodenv', '1200')
+    """
+    return folded if folded.isalnum() else "".join(_SOLID.findall(folded))
+
+
 def _fold_text(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-        text = "".join(char for char in text if unicodedata.category(char) != "Cf")
+        text = "".join(char for char in text if not _is_invisible(char))
     text = " ".join(text.casefold().split()).replace("\\", "/")
     if "/" in text and "://" not in text:
         text = _DOUBLED.sub("/", text).removeprefix("./").removesuffix("/.")
         return text.rstrip("/") or "/"
-    if text and (text[0] in "+-." or text[0].isdecimal()) and text.isascii() and _NUMBER.fullmatch(text):
-        return number_text(float(text)) if "." in text else str(int(text))
+    if text and (text[0] in "+-." or text[0].isdecimal()) and text.isascii():
+        if _NUMBER.fullmatch(text):
+            plain = text.replace(",", "")
+            return str(int(plain)) if plain.lstrip("+-").isdecimal() else number_text(float(plain))
+        return _DATE_TIME.sub(r"\1 \2", text)
     return text
+
+
+def _is_invisible(char: str) -> bool:
+    """Format characters and variation selectors: what nobody sees, and what a tool may drop."""
+    return unicodedata.category(char) == "Cf" or "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
 
 
 def number_text(value: int | float) -> str:

@@ -58,13 +58,16 @@ class Index:
 
     def add(self, owner: Observation, document: Any) -> None:
         """Index one document. A bare scalar is read as `{"result": scalar}`, as MCP servers wrap it."""
-        if not isinstance(document, dict | list):
-            document = {"result": document}
         root = self._shapes.get((owner.server, owner.tool))
         if root is None:
             root = self._shapes[owner.server, owner.tool] = Shape(owner.tool)
         waiting = self._waiting
-        waiting.append((None, "", document, root, ""))
+        if isinstance(document, dict | list):
+            waiting.append((None, "", document, root, ""))
+        else:
+            node = Node(owner, None, "", {"result": document}, 0, None, root, "")
+            root.objects.append(node)  # the key is ours, so it is not posted: nobody can cite it
+            self._post_values([document], node, ["result"])
         while waiting:
             parent, step, container, place, via = waiting.pop()
             if type(container) is dict:

@@ -40,6 +40,8 @@ class Leaf(NamedTuple):
 class Names(Protocol):
     """What `snapshot` needs to know of a schema; see `citespan.core.schema.Schema`."""
 
+    charted: bool
+
     def names(self, key: str) -> bool:
         """Whether the schema names this key of the object that it describes."""
         ...
@@ -78,8 +80,11 @@ def snapshot(arguments: dict[str, Any], schema: Names) -> Snapshot:
         if type(name) is not str or not name.isascii():
             _copy_member(name, value, (), (), schema, leaves, copy, MAX_DEPTH)
             continue
-        path = exported = (name,)
-        if not schema.names(name):
+        path: Path = (name,)
+        exported = path
+        if not schema.charted:
+            exported = (field_step(name),)  # nobody declared the name; a model may have written it
+        elif not schema.names(name):
             exported = ("*",)
             leaves.append(Leaf(path, name, "key", exported))
         kind = type(value)
@@ -131,7 +136,7 @@ def _copy_member(
         copied[key] = member
         return
     named = schema.names(key)
-    inner, shown_as = (*path, key), (*exported, key if named else "*")
+    inner, shown_as = (*path, key), (*exported, key if named and schema.charted else "*")
     if not named:
         leaves.append(Leaf(inner, key, "key", shown_as))
     copied[key] = _copy(member, inner, shown_as, schema.at(key), leaves, room - 1)

@@ -29,7 +29,7 @@ class Observation:
         size: bytes of its JSON.
     """
 
-    __slots__ = ("confirms", "data", "document", "given", "ordinal", "server", "size", "span", "text", "tool")
+    __slots__ = ("confirms", "data", "document", "given", "leaves", "ordinal", "server", "size", "span", "text", "tool")
 
     def __init__(
         self,
@@ -52,6 +52,8 @@ class Observation:
         self.size = len(data)
         self.data: bytes | None = data
         self.document: Any = None
+        #: known once it is indexed
+        self.leaves = 0
 
     def read(self, decode: Decode) -> Any:
         """The document; its bytes are let go once it is read, so that one copy is kept."""
@@ -121,7 +123,7 @@ class Ledger:
             self._kept.append(observation)
             self._bytes += observation.size
             if self._bytes > self._bounds.bytes:
-                self._drop(self._bounds.bytes)
+                self._drop_bytes()
             return observation
 
     def moment(self) -> int:
@@ -152,30 +154,42 @@ class Ledger:
 
     def _bring_up(self) -> None:
         while self._indexed < len(self._kept):
-            observation = self._kept[self._indexed]
-            self._indexed += 1
+            at = self._indexed
+            observation = self._kept[at]
+            before = self._index.leaves
             try:
-                document = observation.read(self._decode)
+                self._index.add(observation, observation.read(self._decode))
             except (ValueError, RecursionError):
-                self.evicted += 1
+                self._forget(at, at + 1)
                 continue
-            self._index.add(observation, document)
-            if self._index.leaves > self._bounds.leaves:
-                self._drop(self._bounds.bytes, everything_counted=True)
+            observation.leaves = self._index.leaves - before
+            self._indexed += 1
+            if observation.leaves > self._bounds.leaves:
+                self._forget(at, at + 1)
+            elif self._index.leaves > self._bounds.leaves:
+                self._drop_leaves()
 
-    def _drop(self, most_bytes: int, *, everything_counted: bool = False) -> None:
-        """Drop the oldest observations down to `KEEP` of the bound, and index what is left anew, when next needed."""
-        share = KEEP
-        if everything_counted:
-            share = min(KEEP, KEEP * self._bounds.leaves / max(1, self._index.leaves))
-            most_bytes = self._bytes
-        target = int(most_bytes * share)
-        dropped = 0
-        while dropped < len(self._kept) and self._bytes > target:
-            self._bytes -= self._kept[dropped].size
+    def _drop_bytes(self) -> None:
+        """Drop the oldest down to `KEEP` of the bound; the newest fits by itself and stays."""
+        left, dropped = self._bytes, 0
+        while dropped < len(self._kept) - 1 and left > KEEP * self._bounds.bytes:
+            left -= self._kept[dropped].size
             dropped += 1
-        del self._kept[:dropped]
-        self.evicted += dropped
+        self._forget(0, dropped)
+
+    def _drop_leaves(self) -> None:
+        """Drop the oldest indexed ones down to `KEEP` of the bound; the newest of them stays."""
+        left, dropped = self._index.leaves, 0
+        while dropped < self._indexed - 1 and left > KEEP * self._bounds.leaves:
+            left -= self._kept[dropped].leaves
+            dropped += 1
+        self._forget(0, dropped)
+
+    def _forget(self, first: int, last: int) -> None:
+        """Drop observations, and index what is left anew, when next needed."""
+        self._bytes -= sum(observation.size for observation in self._kept[first:last])
+        del self._kept[first:last]
+        self.evicted += last - first
         self._index = Index(self._decode, self._bounds.sources)
         self._indexed = 0
 

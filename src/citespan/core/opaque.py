@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-MAX_READ: Final = 1000
+MAX_READ: Final = 10_000
+MAX_OBJECTS: Final = 100
 _SIMPLE: Final = (str, int, float, bytes)
 
 
@@ -17,11 +18,13 @@ class Opaque(NamedTuple):
 
     Args:
         texts: scalars that could be read out of it.
-        unread: whether there may be more in it than they say: a foreign object, or too much to read.
+        foreign: whether an object in it may hold more than its plain attributes say.
+        cut: whether it holds more than was read.
     """
 
     texts: tuple[Any, ...]
-    unread: bool
+    foreign: bool
+    cut: bool
 
 
 def is_text(value: str) -> bool:
@@ -54,29 +57,46 @@ def opaque(value: Any) -> Opaque:
     """What can be read of a value without calling any of its own code.
 
     Example:
-        >>> opaque(("a.py", 1)), opaque(object()).unread
-        (Opaque(texts=('a.py', 1), unread=False), True)
+        >>> opaque(("a.py", 1)), opaque(object()).foreign
+        (Opaque(texts=('a.py', 1), foreign=False, cut=False), True)
     """
+    objects: list[Any] = []
     texts: list[Any] = []
-    unread = False
+    cut = _read(value, texts, objects)
+    foreign = bool(objects)
+    for _ in range(MAX_OBJECTS):
+        if not objects or len(texts) >= MAX_READ:
+            break
+        _read(_attributes(objects.pop()), texts, objects)
+    return Opaque(tuple(texts), foreign, cut)
+
+
+def _read(value: Any, texts: list[Any], objects: list[Any]) -> bool:
+    """Add the scalars and the foreign objects of a value; True when there were too many."""
     seen: set[int] = set()
     waiting = [value]
     while waiting:
-        if len(texts) >= MAX_READ or len(waiting) > MAX_READ:
-            return Opaque(tuple(texts), True)
+        if len(texts) >= MAX_READ or len(waiting) > 2 * MAX_READ:
+            return True
         at = waiting.pop()
         if isinstance(at, list | tuple | dict | set | frozenset):
-            if id(at) in seen:
-                continue
-            seen.add(id(at))
-            inner = _inside(at)
-            unread = unread or len(inner) > MAX_READ
-            waiting.extend(reversed(inner[:MAX_READ]))
+            if id(at) not in seen:
+                seen.add(id(at))
+                waiting.extend(reversed(_inside(at)))
         elif isinstance(at, _SIMPLE):
             texts.append(_base(at))
         elif at is not None:
-            unread = True
-    return Opaque(tuple(texts), unread)
+            objects.append(at)
+    return False
+
+
+def _attributes(thing: Any) -> list[Any]:
+    """The plain attributes of an object, without its properties and hooks."""
+    try:
+        held = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return []
+    return list(held.values()) if isinstance(held, dict) else []
 
 
 def _inside(container: Any) -> list[Any]:

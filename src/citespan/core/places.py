@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from citespan.core.equality import same
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 #: members of a container that one node stands for; a leaf is looked for among so many when it is cited
 PART: Final = 128
+#: what a node can be read out of and still have paths and fields of its own; a piece of a text has its text's
+STRUCTURED: Final = frozenset({"", "json", "json_lines"})
 
 
 class Shape:
@@ -24,7 +28,7 @@ class Shape:
         name: the tool and the path, indexes and data-like keys as `*`.
     """
 
-    __slots__ = ("children", "columns", "looks", "name", "objects", "owner")
+    __slots__ = ("children", "columns", "looks", "name", "objects", "owner", "pieces")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -32,6 +36,8 @@ class Shape:
         #: nodes that are one object each, and nodes of one field each: list members, or a column of records
         self.objects: list[Node] = []
         self.columns: dict[str, list[Node]] = {}
+        #: pieces of the texts that stand here, where the policy declares a text projection
+        self.pieces: list[Node] = []
         self.looks: dict[str, Looks] = {}
         #: (observation, keys) of the last object here: objects with the same keys post their keys once
         self.owner: tuple[Any, Any] = (None, None)
@@ -53,7 +59,8 @@ class Node(NamedTuple):
         part: an object, or the whole list of which this node is the `PART` members from `offset` on.
         column: for a list of records with the same keys, the key of which this node holds the values; else None.
         shape: its place in the tool's results; for a column, the records' place.
-        via: "" inside the result itself, "json" in a document read out of a text leaf, or a text projection's name.
+        via: "" inside the result itself, "json" in a document read out of a text leaf, or a text projection's name
+            (`regex:NAME` for a pattern of the policy).
     """
 
     owner: Observation
@@ -118,7 +125,7 @@ def path_of(place: Place) -> Path:
     step = place.step
     while node is not None:
         if node.via in {"", "json"}:
-            if node.column is not None and place.projection != "key":
+            if node.column is not None:
                 steps.append(node.column)
             steps.append(step)
         step, node = node.step, node.parent
@@ -128,9 +135,30 @@ def path_of(place: Place) -> Path:
 def field_of(place: Place) -> str:
     """The field of a place: its tool and path with indexes and data-like keys as `*`."""
     node = place.node
-    if node.via not in {"", "json"}:
+    if node.via not in STRUCTURED:
         return node.shape.name
     return f"{node.shape.name}.{field_at(node, place.step)}"
+
+
+def field_matches(pattern: str, field: str, server: str | None) -> bool:
+    """Whether a declared field covers a field; `server/tool.path` binds the server too; `*` stands for one step.
+
+    A tool's name and a field have no slash, so what stands before the last one is the server's name, dots and all.
+
+    Example:
+        >>> field_matches("list_files.files.*", "list_files.files.*", None), field_matches("gh/a.b", "a.b", "gl")
+        (True, False)
+    """
+    bound, slash, rest = pattern.rpartition("/")
+    if slash and server != bound:
+        return False
+    return rest == field or step_pattern(rest).fullmatch(field) is not None
+
+
+@lru_cache(maxsize=1024)
+def step_pattern(pattern: str) -> re.Pattern[str]:
+    """A field, or a path in a result, with `*` for any one step."""
+    return re.compile(re.escape(pattern).replace(r"\*", r"(?:[^.\\]|\\.)+"))
 
 
 def exact(node: Node, value: Any, found: list[Place]) -> None:
@@ -171,10 +199,10 @@ def path(node: Node, value: str, argument: str, found: list[Place]) -> None:
     for step, held in members(node):
         if type(held) is not str or last not in held or held == argument:
             continue
-        if basename(held) == value:
-            found.append(Place(node, step, held, "basename"))
-        elif normal_path(held) == value:
+        if normal_path(held) == value:
             found.append(Place(node, step, held, "posix_path"))
+        elif basename(held) == value:
+            found.append(Place(node, step, held, "basename"))
 
 
 def piece(node: Node, value: str, found: list[Place]) -> None:

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from citespan.core.decision import Tag
-from citespan.core.fold import forms, occurs, words
+from citespan.core.fold import all_forms, occurs, squeeze, words
 from citespan.core.opaque import Opaque
+from citespan.core.projections import MIN_SHA
 from citespan.core.shapes import names_host
 
 Echo: TypeAlias = Literal["echo", "wraps"] | None
@@ -22,6 +23,7 @@ MIN_WRAPPED: Final = 4
 MAX_MARKS: Final = 20_000
 MAX_MARK_CHARS: Final = 4 * 1024 * 1024
 _MAX_CHECKS: Final = 64
+HASH_LENGTHS: Final = frozenset({40, 64})
 
 
 def uncited(tags: Iterable[Tag]) -> tuple[str, ...]:
@@ -32,9 +34,7 @@ def uncited(tags: Iterable[Tag]) -> tuple[str, ...]:
             continue
         value = tag.leaf.value
         for scalar in value.texts if type(value) is Opaque else (value,):
-            for text in forms(scalar):
-                if text:
-                    found[text] = None
+            found.update(dict.fromkeys(all_forms(scalar)))
     return tuple(found)
 
 
@@ -55,24 +55,67 @@ def echo(folded: str, given: tuple[str, ...]) -> Echo:
     if not given:
         return None
     wraps: Echo = None
-    rest = folded
+    solid = squeeze(folded)
     for text in given:
-        if folded == text or occurs(folded, text):
+        if is_piece(folded, solid, text):
             return "echo"
-        if text in folded:
-            if len(text) >= MIN_WRAPPED:
-                if names_host(text) and occurs(text, folded):
-                    return "echo"
-                wraps = "wraps"
-            rest = rest.replace(text, " ")
-    if rest is not folded and not words(rest):
-        return "echo"
-    return wraps
+        if len(text) >= MIN_WRAPPED and text in folded:
+            if names_host(text) and occurs(text, folded):
+                return "echo"
+            wraps = "wraps"
+    return "echo" if _made_of(folded, given) else wraps
+
+
+def is_piece(folded: str, solid: str, text: str) -> bool:
+    """Whether a value is an uncited text, whatever stands between and around its letters and digits, or a piece of it.
+
+    Args:
+        solid: the value squeezed.
+    """
+    if folded == text or occurs(folded, text) or (solid and solid == squeeze(text)):
+        return True
+    # git's abbreviation of a hash is a piece of it that ends inside a word
+    return len(text) in HASH_LENGTHS and len(folded) >= MIN_SHA and text.startswith(folded)
+
+
+def _made_of(folded: str, given: tuple[str, ...]) -> bool:
+    """Whether a text is a row of uncited ones, with nothing but punctuation and blanks between them.
+
+    Where all of them are single characters there must be two different ones: else any number were made of a digit.
+    """
+    reached: dict[int, frozenset[str] | None] = {0: frozenset()}
+    waiting = [0]
+    while waiting:
+        at = waiting.pop()
+        used = reached[at]
+        if at == len(folded):
+            if used is None or len(used) > 1:
+                return True
+            continue
+        steps: list[tuple[int, frozenset[str] | None]] = []
+        for text in given:
+            if text and folded.startswith(text, at):
+                steps.append((at + len(text), None if used is None or len(text) > 1 else used | {text}))
+        if not folded[at].isalnum():
+            steps.append((at + 1, used))
+        for end, then in steps:
+            known = reached.get(end, frozenset())
+            better = end not in reached or (known is not None and (then is None or len(then) > len(known)))
+            if better:
+                reached[end] = then
+                waiting.append(end)
+    return False
 
 
 def unreadable(tags: Iterable[Tag]) -> bool:
-    """Whether U(c) cannot be known whole: an argument that nobody exempted holds more than could be read."""
-    return any(type(tag.leaf.value) is Opaque and tag.leaf.value.unread and not tag.allowed for tag in tags)
+    """Whether U(c) cannot be known whole: an argument holds more than could be read.
+
+    A foreign object in an argument that the policy exempts (what a framework hands in) is known by its attributes.
+    """
+    return any(
+        type(tag.leaf.value) is Opaque and (tag.leaf.value.cut or (tag.leaf.value.foreign and not tag.allowed))
+        for tag in tags
+    )
 
 
 class Mark(NamedTuple):
@@ -93,47 +136,74 @@ class Marks:
     is the ordinal from which every observation is barred.
     """
 
-    __slots__ = ("_by_word", "_chars", "_equal", "overflow")
+    __slots__ = ("_by_word", "_chars", "_hashes", "_hosts", "_lifted", "_solid", "_texts", "overflow")
 
     def __init__(self) -> None:
-        self._equal: dict[str, int] = {}
+        self._solid: dict[str, int] = {}
         self._by_word: dict[str, list[Mark]] = {}
+        #: marks that are hosts, by their first word: what is built around one leads there
+        self._hosts: dict[str, list[Mark]] = {}
+        #: full commit hashes in marks, by their first characters
+        self._hashes: dict[str, list[Mark]] = {}
+        self._texts: set[str] = set()
         self._chars = 0
+        self._lifted: set[str] = set()
         self.overflow: int | None = None
 
     def __bool__(self) -> bool:
-        return self.overflow is not None or bool(self._equal)
+        return self.overflow is not None or bool(self._solid)
 
     def add(self, texts: Iterable[str], since: int) -> None:
         """Mark texts, each from its first marking on."""
         for text in texts:
-            if text in self._equal:
+            if text in self._texts:
                 continue
-            if len(self._equal) >= MAX_MARKS or self._chars + len(text) > MAX_MARK_CHARS:
+            if len(self._texts) >= MAX_MARKS or self._chars + len(text) > MAX_MARK_CHARS:
                 self.bar_all(since)
                 return
-            self._equal[text] = since
+            self._texts.add(text)
+            self._solid.setdefault(squeeze(text) or text, since)
             self._chars += len(text)
             mark = Mark(text, since)
             for word in set(words(text)):
                 self._by_word.setdefault(word, []).append(mark)
+                if len(word) in HASH_LENGTHS:
+                    self._hashes.setdefault(word[:MIN_SHA], []).append(Mark(word, since))
+            if names_host(text):
+                self._hosts.setdefault(_first(text), []).append(mark)
 
     def bar_all(self, since: int) -> None:
         """Nothing observed from here on can be shown to be independent: a call's uncited values are not known."""
         if self.overflow is None:
             self.overflow = since
 
+    def lift(self, texts: Iterable[str]) -> None:
+        """A proposal for a value was approved: it may be cited from now on, and so may what returns it."""
+        self._lifted.update(texts)
+
     def bars(self, folded: str, ordinal: int) -> bool:
-        """Whether an observation with this ordinal cannot make a value citable: it or a whole around it is marked."""
+        """Whether an observation with this ordinal cannot make a value citable.
+
+        It cannot if the value, or a whole that it is a piece of, is marked, or if it leads to a marked host.
+        """
+        if folded in self._lifted:
+            return False
         if self.overflow is not None and ordinal >= self.overflow:
             return True
-        since = self._equal.get(folded)
+        if not self._solid:
+            return False
+        since = self._solid.get(squeeze(folded) or folded)
         if since is not None and ordinal >= since:
             return True
-        if not self._by_word:
-            return False
+        found = words(folded)
+        return self._bars_piece(folded, ordinal, found) or self._bars_host(folded, ordinal, found)
+
+    def _bars_piece(self, folded: str, ordinal: int, found: list[str]) -> bool:
+        hashes = self._hashes.get(folded[:MIN_SHA], ())
+        if any(ordinal >= mark.since and mark.text.startswith(folded) for mark in hashes):
+            return True
         candidates: list[Mark] | None = None
-        for word in words(folded):
+        for word in found:
             marks = self._by_word.get(word)
             if marks is None:
                 return False
@@ -144,3 +214,15 @@ class Marks:
         return len(candidates) > _MAX_CHECKS or any(
             ordinal >= mark.since and occurs(folded, mark.text) for mark in candidates
         )
+
+    def _bars_host(self, folded: str, ordinal: int, found: list[str]) -> bool:
+        return bool(self._hosts) and any(
+            ordinal >= mark.since and occurs(mark.text, folded)
+            for word in dict.fromkeys(found)
+            for mark in self._hosts.get(word, ())
+        )
+
+
+def _first(text: str) -> str:
+    found = words(text)
+    return found[0] if found else text

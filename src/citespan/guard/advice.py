@@ -15,6 +15,7 @@ NO_RUN = (
     "No run is open here, so nothing can be cited: open one with `with citespan.run(): ...`, and carry the "
     "OpenTelemetry context into threads (contextvars.copy_context().run, or opentelemetry-instrumentation-threading)."
 )
+_MAX_NAMED = 8
 _GENERAL = (
     "Call a tool that returns the value and pass it on exactly as returned, or ask the user for it. "
     "Do not guess another value."
@@ -29,7 +30,7 @@ def advise(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
     """
     if run is None:
         return NO_RUN
-    lines: list[str] = []
+    lines: list[str] = [_looked(run)]
     for tag in decision.counted:
         rule = None if rules is None else rules.argument(tag.leaf)
         where = dotted(tag.leaf.exported)
@@ -40,6 +41,15 @@ def advise(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
             lines.append(f"For {where}: a new value needs run.propose and a reviewer's approval.")
     if decision.abort:
         lines.append("The run stops here.")
-    elif not lines:
+    elif len(lines) == 1:
         lines.append(_GENERAL)
     return "\n".join(dict.fromkeys(lines))
+
+
+def _looked(run: Run) -> str:
+    """What the ledger holds: how many results, of which tools."""
+    counts = run.state.ledger.tools()
+    if not counts:
+        return "No tool has returned anything in this run yet."
+    named = ", ".join(list(counts)[:_MAX_NAMED]) + (", ..." if len(counts) > _MAX_NAMED else "")
+    return f"Looked in {sum(counts.values())} results of {named}."

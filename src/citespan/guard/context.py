@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 RUN: Final = otel_context.create_key("citespan-run")
 CALL: Final = otel_context.create_key("citespan-call")
+STEP: Final = otel_context.create_key("citespan-step")
 TOKEN: Final = otel_context.create_key("citespan-judged")
 
 
@@ -52,6 +53,11 @@ def current_call(context: Context | None = None) -> Ticket | None:
 def judged(context: Context | None = None) -> JudgedToken | None:
     """The token under which the guard starts a span, None where nobody judged."""
     return cast("JudgedToken | None", otel_context.get_value(TOKEN, context))
+
+
+def current_step(context: Context | None = None) -> str | None:
+    """The step that `with run.step():` opened around here, None outside any."""
+    return cast("str | None", otel_context.get_value(STEP, context))
 
 
 def with_value(key: str, value: Any, context: Context) -> Context:

@@ -26,7 +26,7 @@ from citespan.core.leaves import Snapshot, snapshot
 from citespan.core.resolve import Resolved, Rulebook
 from citespan.core.uncited import uncited, unreadable
 from citespan.guard.advice import advise
-from citespan.guard.context import CALL, TOKEN, JudgedToken, current_call, current_run, with_value
+from citespan.guard.context import CALL, TOKEN, JudgedToken, current_call, current_run, current_step, with_value
 from citespan.guard.failures import failed_by_policy
 from citespan.guard.ports import CallSpan, Telemetry, Tool, ToolCall
 from citespan.guard.registry import NoSpan, registry
@@ -62,9 +62,11 @@ class Ticket:
     """
 
     __slots__ = (
+        "_covered",
         "_done",
         "_given",
         "_judgement",
+        "_outer",
         "_source",
         "_span",
         "arguments",
@@ -86,6 +88,8 @@ class Ticket:
         self._span = span
         self._given = given
         self._done = False
+        self._covered = False
+        self._outer = current_call(context)
         self._source = source
         self.arguments = judgement.call.snapshot.arguments
         self.decision = decision
@@ -103,12 +107,27 @@ class Ticket:
         return self._span
 
     def covers(self, tool: str, arguments: Mapping[str, Any] | None) -> bool:
-        """Whether another hook sees this very call: the same tool, and the very object that was judged or its copy.
+        """Whether another hook, further in, sees this very call; True once at the most.
 
-        Equal arguments are not enough: a tool that calls itself starts another call.
+        It is the same call if it names the same tool and hands on the very objects that were judged. Equal values are
+        not enough, and a second time is another call: a tool may call itself.
         """
-        known = arguments is self.arguments or arguments is self._source
-        return not self._done and arguments is not None and known and tool == self.tool
+        judged = self.arguments
+        if self._done or self._covered or tool != self.tool or arguments is None or len(arguments) != len(judged):
+            return False
+        if arguments is not judged and arguments is not self._source:
+            missing = object()
+            if any(judged.get(name, missing) is not value for name, value in arguments.items()):
+                return False
+        self._covered = True
+        return True
+
+    def mark_nested(self) -> None:
+        """A run was opened inside the body: what it returns, and every call around it, is a model's word."""
+        ticket: Ticket | None = self
+        while ticket is not None and not ticket.nested:
+            ticket.nested = True
+            ticket = ticket._outer
 
     def finish(self, result: Any) -> None:
         """The body returned: keep the result as an observation, and end the span. Never raises; only once."""
@@ -213,9 +232,17 @@ def begin(
         decision = _broken(decision, "the call's uncited values could not be marked")
         span.amend(decision)
     if decision.deny:
+        give_back(judgement)
         span.end()
-        raise ProvenanceDenied(decision, _advice(run, judgement.rules, decision))
+        raise ProvenanceDenied(decision, _advice(run, judgement.rules, decision)) from None
     return Ticket(judgement, decision, span, context, given or (), arguments)
+
+
+def give_back(judgement: Judgement) -> None:
+    """Return what a call took from its run's budget, when it is refused after it was let through."""
+    decision, run = judgement.decision, judgement.run
+    if run is not None and not decision.deny and decision.status == "ok" and decision.mode == "enforce":
+        run.state.budget.give_back(len(decision.counted))
 
 
 def _advice(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
@@ -296,7 +323,7 @@ def examine(
         rules = book.tool(tool.name, tool.server, tool.output, tool.read_only, tool.confirms)
         pinned = Pinned(tool) if run is None else run.state.pin(tool)
         snap = snapshot(dict(arguments or {}), pinned.schema)
-        scope, step, moment, budget = _reach(run, step, book)
+        scope, step, moment, budget = _reach(run, step or current_step(context), book)
         hinted = rules.hint_trusted and pinned.hint is True and rules.read_only is not False
         known = rules.read_only if rules.read_only is not None else (True if hinted else None)
         decision = decide(
@@ -337,7 +364,7 @@ def _reach(run: Run | None, step: str | None, book: Rulebook) -> tuple[Scope, st
         policy = book.policy
         return no_run_scope(), step, 0, RunBudget(policy.run_max_assumed, policy.run_max_refused)
     state = run.state
-    step = step or state.step
+    step = step or run.current_step
     moment = state.ledger.moment()
     return state.scope(step), step, moment, state.budget
 

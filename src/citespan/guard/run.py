@@ -16,7 +16,7 @@ from opentelemetry.context import Context
 from citespan.core import schema as schemas
 from citespan.core.budget import RunBudget
 from citespan.core.classify import Scope, field_matches
-from citespan.core.fold import fold
+from citespan.core.fold import forms
 from citespan.core.ledger import Ledger
 from citespan.core.policy import Bounds, Policy
 from citespan.core.proposals import Approvals, Proposal
@@ -25,7 +25,7 @@ from citespan.core.schema import Schema
 from citespan.core.uncited import Marks
 from citespan.core.user import UserText
 from citespan.errors import UsageError
-from citespan.guard.context import RUN, current_call, current_run, with_value
+from citespan.guard.context import RUN, STEP, current_call, current_run, with_value
 from citespan.guard.ports import RunSpan, Telemetry, Tool
 from citespan.guard.registry import registry
 from citespan.guard.snapshot import Recorded, read_result
@@ -60,7 +60,6 @@ class RunState:
         self._pinned: dict[tuple[str | None, str], Pinned] = {}
         self._steps: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
-        self.step: str | None = None
         self.step_numbers = itertools.count()
 
     def pin(self, tool: Tool) -> Pinned:
@@ -105,19 +104,27 @@ def no_run_scope() -> Scope:
 
 
 class Step:
-    """The calls of one model response. Leave it (`with run.step():`), or start the next one."""
+    """The calls of one model response.
 
-    def __init__(self, state: RunState, key: str) -> None:
-        self._state = state
+    `with run.step():` holds for the calls under it, wherever the OTel Context reaches; `run.step()` alone holds in its run
+    until the next one, or until the run ends.
+    """
+
+    def __init__(self, run: Run, key: str) -> None:
+        self._run = run
+        self._before = run.current_step
+        self._token: Any = None
         self.key = key
 
     def __enter__(self) -> Step:
-        self._state.step = self.key
+        self._run.current_step = self._before
+        self._token = otel_context.attach(with_value(STEP, self.key, otel_context.get_current()))
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._state.step == self.key:
-            self._state.step = None
+        token, self._token = self._token, None
+        if token is not None:
+            otel_context.detach(token)
 
     async def __aenter__(self) -> Step:
         return self.__enter__()
@@ -155,6 +162,9 @@ class Run:
         self.telemetry = telemetry
         self.rulebook: Rulebook = registry.rulebook if policy is None else Rulebook(policy)
         self.state = RunState(self.rulebook.policy)
+        self._own, self._own_rulebook = self.state, self.rulebook
+        self._opening = threading.Lock()
+        self.current_step: str | None = None
         self._borrowed = False
         self._span: RunSpan | None = None
         self._token: Any = None
@@ -219,20 +229,27 @@ class Run:
             Whether the proposal was approved.
         """
         proposal = Proposal(tool, argument, value, reason)
-        rule = self.rulebook.tool(tool, None).arguments.get(argument)
+        server, _, name = tool.rpartition("/")
+        rule = self.rulebook.tool(name, server or None).arguments.get(argument)
         listing = None if rule is None else rule.propose_against
         if listing is None or not self._absent(value, listing):
             return False
         if reviewer is None or not reviewer(proposal):
             return False
-        return self.state.approvals.add(proposal)
+        if not self.state.approvals.add(proposal):
+            return False
+        self.state.marks.lift(forms(value))
+        return True
 
     def _absent(self, value: Any, listing: str) -> bool:
-        """Whether a listing was observed, wholly cited, and holds nothing that folds like the value."""
-        folded, seen = fold(value), False
+        """Whether a listing was observed whole, by a call without uncited arguments, and holds nothing that folds like it."""
+        folded, seen = set(forms(value)), False
+        if self.state.ledger.evicted:
+            return False
         for owner, field, leaf in self.state.ledger.fields():
-            if field_matches(listing, field, owner.server):
-                if owner.given or fold(leaf) == folded:
+            empty = isinstance(leaf, list | dict) and field_matches(listing, f"{field}.*", owner.server)
+            if empty or field_matches(listing, field, owner.server):
+                if owner.given or folded & set(forms(leaf)):
                     return False
                 seen = True
         return seen
@@ -243,32 +260,42 @@ class Run:
         Example:
             `with run.step(): await asyncio.gather(read("a"), read("b"))`
         """
-        step = Step(self.state, f"step-{next(self.state.step_numbers)}")
-        step.__enter__()
+        step = Step(self, f"step-{next(self.state.step_numbers)}")
+        self.current_step = step.key
         return step
 
     def attach(self, context: Context) -> Context:
         """`context` with this run open and its span current; `__enter__` without the attaching. May be repeated."""
-        if self._span is not None:
+        with self._opening:
+            if self._span is None:
+                self._join(context)
+                telemetry = self.telemetry or registry.telemetry
+                self._span = telemetry.start_run(self.name, self.run_id, context)
             return self._span.context(with_value(RUN, self, context))
-        outer = current_run(context)
-        if outer is not None and outer is not self:
+
+    def _join(self, context: Context) -> None:
+        """Share the outermost run's state, if there is one; what a tool's body declares is no human's word."""
+        outer, call = current_run(context), current_call(context)
+        if outer is self:
+            return
+        if call is not None:
+            call.mark_nested()
+            self._borrowed = True
+        if outer is not None:
             self.state = outer.state
             if self._policy is None:
                 self.rulebook = outer.rulebook
-            call = current_call(context)
-            self._borrowed = call is not None
-            if call is not None:
-                call.nested = True
-            else:
+            if call is None:
                 self._declare(self._inputs)
-        telemetry = self.telemetry or registry.telemetry
-        self._span = telemetry.start_run(self.name, self.run_id, context)
-        return self._span.context(with_value(RUN, self, context))
+        elif call is not None:
+            self.state = RunState(self.rulebook.policy)
 
     def end(self, error: BaseException | None = None) -> None:
-        """End the run's span; a span that was not this run's own stays open."""
-        span, self._span = self._span, None
+        """End the run's span; a span that was not this run's own stays open. The run's own state is its own again."""
+        with self._opening:
+            span, self._span = self._span, None
+            self.state, self.rulebook, self._borrowed = self._own, self._own_rulebook, False
+            self.current_step = None
         if span is not None:
             span.end(error=error)
 

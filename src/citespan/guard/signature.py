@@ -11,22 +11,30 @@ from typing import Any, Literal, get_args, get_origin
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+def is_method(fn: Callable[..., Any], first: str) -> bool:
+    """Whether a function's first parameter is the object it belongs to: named so, and defined in a class."""
+    parent = getattr(fn, "__qualname__", "").rpartition(".")[0]
+    return first in {"self", "cls"} and bool(parent) and not parent.endswith("<locals>")
+
+
 class Binder:
     """Names a call's arguments, and puts their judged copies back in place.
 
-    A leading `self` or `cls` is the object that the tool belongs to, not an argument. Members of `**kwargs` are
-    arguments that the signature does not name; `*args` is one list. Defaults that were not sent stay the body's own.
+    The leading `self` or `cls` of a method is the object that the tool belongs to, not an argument. Members of
+    `**kwargs` are arguments that the signature does not name; `*args` is one list. A positional argument whose name a
+    member of `**kwargs` has as well is called `*name`. Defaults that were not sent stay the body's own.
     """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
-        self._parameters = list(inspect.signature(fn).parameters.values())
-        first = self._parameters[0].name if self._parameters else ""
-        self._bound = 1 if first in {"self", "cls"} and "." in getattr(fn, "__qualname__", "") else 0
-        self._names = [entry.name for entry in self._parameters[self._bound :] if entry.kind in _POSITIONAL]
-        self._only = {entry.name for entry in self._parameters if entry.kind is inspect.Parameter.POSITIONAL_ONLY}
-        self._rest = next(
-            (entry.name for entry in self._parameters if entry.kind is inspect.Parameter.VAR_POSITIONAL), None
-        )
+        parameters = list(inspect.signature(fn).parameters.values())
+        self._bound = 1 if parameters and is_method(fn, parameters[0].name) else 0
+        own = parameters[self._bound :]
+        self._names = [entry.name for entry in own if entry.kind in _POSITIONAL]
+        self._rest = next((entry.name for entry in own if entry.kind is inspect.Parameter.VAR_POSITIONAL), None)
+        #: names that a keyword argument cannot mean
+        self._hidden = {entry.name for entry in own if entry.kind is inspect.Parameter.POSITIONAL_ONLY}
+        if self._rest is not None:
+            self._hidden.add(self._rest)
         self._fn_name = getattr(fn, "__qualname__", repr(fn))
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -38,15 +46,18 @@ class Binder:
         own = args[self._bound :]
         if not own:
             return dict(kwargs)
-        named = dict(zip(self._names, own, strict=False))
+        named = {self._key(name, kwargs): value for name, value in zip(self._names, own, strict=False)}
         if len(own) > len(self._names):
             if self._rest is None:
                 raise TypeError(f"{self._fn_name}() takes {len(self._names)} positional arguments, got {len(own)}")
-            named[self._rest] = list(own[len(self._names) :])
+            named[self._key(self._rest, kwargs)] = list(own[len(self._names) :])
         for name in kwargs:
             if name in named:
                 raise TypeError(f"{self._fn_name}() got multiple values for argument {name!r}")
         return {**named, **kwargs}
+
+    def _key(self, name: str, kwargs: dict[str, Any]) -> str:
+        return f"*{name}" if name in kwargs and name in self._hidden else name
 
     def call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], judged: dict[str, Any]
@@ -55,9 +66,9 @@ class Binder:
         own = args[self._bound :]
         if not own:
             return args, judged if len(judged) == len(kwargs) else {name: judged[name] for name in kwargs}
-        placed = [judged[name] for name, _ in zip(self._names, own, strict=False)]
+        placed = [judged[self._key(name, kwargs)] for name, _ in zip(self._names, own, strict=False)]
         if len(own) > len(self._names) and self._rest is not None:
-            placed.extend(judged[self._rest])
+            placed.extend(judged[self._key(self._rest, kwargs)])
         return (*args[: self._bound], *placed), {name: judged[name] for name in kwargs}
 
 
@@ -86,7 +97,7 @@ def signature_schema(fn: Callable[..., Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     parameters = list(inspect.signature(fn).parameters.values())
     for position, parameter in enumerate(parameters):
-        if position == 0 and parameter.name in {"self", "cls"} and "." in getattr(fn, "__qualname__", ""):
+        if position == 0 and is_method(fn, parameter.name):
             continue
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             continue

@@ -52,7 +52,26 @@ def read_result(result: Any) -> Reading:
         data = orjson.dumps(result, _plain)
     except Exception:  # a foreign __str__, property or serializer may raise anything
         return _slowly(result)
+    if b"null" in data and _has_nan(result):
+        return Unreadable("a number that is not finite")
     return Recorded(bytes(memoryview(data)) if len(data) <= SMALL else data)
+
+
+def _has_nan(result: Any) -> bool:
+    """Whether a number in a result is NaN or infinite: orjson writes such a one as null, which it is not."""
+    waiting = [result]
+    while waiting:
+        at = waiting.pop()
+        if isinstance(at, float):
+            if at - at != 0:
+                return True
+        elif isinstance(at, dict):
+            waiting.extend(at.values())
+        elif isinstance(at, list | tuple):
+            waiting.extend(at)
+        elif hasattr(type(at), "__pydantic_serializer__") or hasattr(type(at), "__dataclass_fields__"):
+            waiting.extend(vars(at).values() if hasattr(at, "__dict__") else ())
+    return False
 
 
 def _slowly(result: Any) -> Reading:
@@ -61,7 +80,7 @@ def _slowly(result: Any) -> Reading:
         return Recorded(orjson.dumps(result, _plain, orjson.OPT_NON_STR_KEYS))
     except Exception:
         try:
-            return Recorded(json.dumps(result, default=_plain, allow_nan=False).encode())
+            return Recorded(json.dumps(result, default=_plain, allow_nan=False, ensure_ascii=False).encode())
         except Exception as error:
             return Unreadable(f"{type(result).__qualname__}: {type(error).__name__}")
 

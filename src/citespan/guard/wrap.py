@@ -6,18 +6,40 @@ import contextlib
 import functools
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from opentelemetry import context as otel_context
 
 from citespan.core.resolve import Rulebook
-from citespan.guard.guard import Ticket, begin
+from citespan.guard.guard import Ticket, already_judged, begin
 from citespan.guard.ports import Tool
 from citespan.guard.signature import Binder
 from citespan.guard.snapshot import Recorded, read_result
 
 #: a generator's items are kept up to this many JSON bytes; beyond it the whole result is not recorded
 MAX_STREAM_BYTES: Final = 16 * 1024 * 1024
+
+
+class Passed:
+    """In place of a ticket, for a call that an outer hook judges: that one records the result and ends the span."""
+
+    def __init__(self) -> None:
+        self.context = otel_context.get_current()
+
+    def finish(self, result: Any) -> None:
+        """The outer hook's to do."""
+
+    def finish_json(self, data: bytes) -> None:
+        """The outer hook's to do."""
+
+    def fail(self, error: BaseException) -> None:
+        """The outer hook's to do."""
+
+    def failed(self, reason: str) -> None:
+        """The outer hook's to do."""
+
+
+Held: TypeAlias = Ticket | Passed
 
 
 def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None) -> Callable[..., Any]:
@@ -32,8 +54,10 @@ def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None
     """
     binder = Binder(fn)
 
-    def start(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Ticket, tuple[Any, ...], dict[str, Any]]:
+    def start(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Held, tuple[Any, ...], dict[str, Any]]:
         arguments = binder.arguments(args, kwargs)
+        if already_judged(tool.name, arguments):
+            return Passed(), args, kwargs
         ticket = begin(tool, arguments, rulebook=rulebook)
         judged_args, judged_kwargs = binder.call(args, kwargs, ticket.arguments)
         return ticket, judged_args, judged_kwargs
@@ -94,7 +118,7 @@ def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None
     return plain
 
 
-def run_body(ticket: Ticket, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def run_body(ticket: Held, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a plain function under its ticket; a coroutine or iterator that it returns is driven under it as well."""
     token = otel_context.attach(ticket.context)
     try:
@@ -114,7 +138,7 @@ def run_body(ticket: Ticket, fn: Callable[..., Any], args: tuple[Any, ...], kwar
     return result
 
 
-async def _finish_later(ticket: Ticket, awaitable: Any) -> Any:
+async def _finish_later(ticket: Held, awaitable: Any) -> Any:
     token = otel_context.attach(ticket.context)
     try:
         result = await awaitable
@@ -152,14 +176,14 @@ class _Items:
         self._why = why
         self._parts.clear()
 
-    def close(self, ticket: Ticket) -> None:
+    def close(self, ticket: Held) -> None:
         if self._why is not None:
             ticket.failed(f"result not recorded: {self._why}")
         else:
             ticket.finish_json(b"[" + b",".join(self._parts) + b"]")
 
 
-def _drive(ticket: Ticket, body: Iterator[Any]) -> Generator[Any, Any, Any]:
+def _drive(ticket: Held, body: Iterator[Any]) -> Generator[Any, Any, Any]:
     items = _Items()
     sent: Any = None
     error: BaseException | None = None
@@ -189,7 +213,7 @@ def _drive(ticket: Ticket, body: Iterator[Any]) -> Generator[Any, Any, Any]:
         generator.close()
 
 
-async def _drive_async(ticket: Ticket, body: AsyncIterator[Any]) -> AsyncGenerator[Any, Any]:
+async def _drive_async(ticket: Held, body: AsyncIterator[Any]) -> AsyncGenerator[Any, Any]:
     items = _Items()
     sent: Any = None
     error: BaseException | None = None

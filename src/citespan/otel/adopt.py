@@ -32,7 +32,7 @@ def room_on(span: Span) -> int:
 
 
 def tell(span: Span, told: Record, room: int) -> None:
-    """Put a call's record on a framework's span.
+    """Put a call's attributes on a framework's span.
 
     Its own GenAI attributes stay, but the tool's name is rewritten: a full span drops its oldest attribute, and
     the name becomes the newest.
@@ -50,5 +50,3 @@ def tell(span: Span, told: Record, room: int) -> None:
             del attributes[key]
     attributes[semconv.TOOL_NAME] = attributes.pop(semconv.TOOL_NAME)
     span.set_attributes(attributes)
-    for link in told.links:
-        span.add_link(link.context, link.attributes)

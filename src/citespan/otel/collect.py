@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -10,7 +11,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from citespan.core.decision import Decision
 from citespan.core.kinds import SpanRef
-from citespan.guard.ports import CallSpan, RunSpan, Telemetry, ToolCall
+from citespan.guard.ports import CallSpan, RunSpan, ToolCall
 from citespan.otel.telemetry import OtelTelemetry
 
 
@@ -38,11 +39,19 @@ class _KeptSpan:
 
 
 class CollectingTelemetry:
-    """Telemetry that also keeps every span that it ends, the newest `kept.maxlen` of them."""
+    """Telemetry to the program's provider if it has one when the first span starts, else to a private one.
 
-    def __init__(self, inner: OtelTelemetry, kept: deque[ReadableSpan]) -> None:
-        self._inner = inner
+    Args:
+        kept: where ended spans go; its `maxlen` is the bound.
+    """
+
+    def __init__(self, kept: deque[ReadableSpan]) -> None:
         self._kept = kept
+
+    @cached_property
+    def _inner(self) -> OtelTelemetry:
+        provider = trace.get_tracer_provider()
+        return OtelTelemetry(tracer_provider=provider if isinstance(provider, TracerProvider) else TracerProvider())
 
     def start_call(self, call: ToolCall, decision: Decision, context: Context, *, guard_seconds: float) -> CallSpan:
         """See `OtelTelemetry.start_call`."""
@@ -52,14 +61,3 @@ class CollectingTelemetry:
         """See `OtelTelemetry.start_run`."""
         run = self._inner.start_run(name, run_id, context)
         return _KeptSpan(run, self._kept)  # type: ignore[arg-type]  # a run's span is a call's without `amend`
-
-
-def collecting_telemetry(kept: deque[ReadableSpan]) -> Telemetry:
-    """Telemetry to the program's provider if it set one, else to a private one; spans are kept either way.
-
-    Args:
-        kept: where ended spans go; its `maxlen` is the bound.
-    """
-    provider = trace.get_tracer_provider()
-    own = provider if isinstance(provider, TracerProvider) else TracerProvider()
-    return CollectingTelemetry(OtelTelemetry(tracer_provider=own), kept)

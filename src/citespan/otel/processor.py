@@ -39,7 +39,7 @@ from citespan.guard.context import current_call, judged
 from citespan.guard.guard import Judgement, _broken, _mark, examine, observe
 from citespan.guard.ports import Tool
 from citespan.guard.registry import registry
-from citespan.otel.content import arguments_of, result_of
+from citespan.otel.content import WHOLE, arguments_of, result_of
 from citespan.otel.posture import never_raises, nothing, report
 from citespan.otel.recognise import is_judged, tool_of
 from citespan.otel.scopes import lets_through
@@ -144,7 +144,7 @@ class ProvenanceSpanProcessor(SpanProcessor):
         return _Seen(
             self._tools.get(name) or _tool(name, attributes),
             "" if scope is None else scope.name,
-            arguments_of(attributes),
+            _arguments(attributes),
             context,
         )
 
@@ -182,6 +182,7 @@ class ProvenanceSpanProcessor(SpanProcessor):
             report("ending a refused span", error)
         raise ProvenanceDenied(decision, advise(judgement.run, judgement.rules, decision)) from None
 
+    @never_raises(nothing)
     def _tell(self, span: Span, judgement: Judgement, decision: Decision, context: Context, seconds: float) -> None:
         if self._telemetry is None:
             configured = registry.telemetry
@@ -214,6 +215,15 @@ def _tool(name: str, attributes: Mapping[str, Any]) -> Tool:
         description=description if type(description) is str else None,
         type=kind if type(kind) is str else "extension" if extension else "function",
     )
+
+
+def _arguments(attributes: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments that a span carries; what cannot even be read is something that nobody can cite."""
+    try:
+        return arguments_of(attributes)
+    except Exception as error:
+        report("reading a span's arguments", error)
+        return {WHOLE: error}
 
 
 def _is_blind(span: Span, parent_context: Context | None) -> bool:

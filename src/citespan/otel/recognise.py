@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from opentelemetry.trace import Span
@@ -11,6 +12,7 @@ from citespan import semconv
 
 _PREFIX: Final = semconv.EXECUTE_TOOL + " "
 _MARK: Final = "_citespan_judged"
+_TOLD: Final = "_citespan_told"
 
 
 def tool_of(name: str, attributes: Mapping[str, Any]) -> str | None:
@@ -44,7 +46,11 @@ def _called(name: str) -> str:
 
 def is_agent(attributes: Mapping[str, Any]) -> bool:
     """Whether a span is the run of an agent."""
-    return attributes.get(semconv.OPERATION) == semconv.INVOKE_AGENT
+    return (
+        attributes.get(semconv.OPERATION) == semconv.INVOKE_AGENT
+        or attributes.get(semconv.OPENINFERENCE_KIND) == "AGENT"
+        or attributes.get(semconv.TRACELOOP_KIND) == "agent"
+    )
 
 
 def mark_judged(span: Span) -> None:
@@ -52,12 +58,27 @@ def mark_judged(span: Span) -> None:
 
     An attribute would say the same to everybody, and could be set by anybody.
     """
-    setattr(span, _MARK, True)
+    with suppress(AttributeError):  # a foreign span that takes no attributes of ours
+        setattr(span, _MARK, True)
 
 
 def is_judged(span: Span) -> bool:
     """Whether the guard judged the call of this span object."""
     return getattr(span, _MARK, False) is True
+
+
+def mark_told(span: Span) -> None:
+    """Note on a span object that the second gate told a verdict on it."""
+    with suppress(AttributeError):
+        setattr(span, _TOLD, True)
+
+
+def take_told(span: Span) -> bool:
+    """Whether the second gate told a verdict that nobody has replaced yet; it is told once."""
+    told = getattr(span, _TOLD, False) is True
+    if told:
+        delattr(span, _TOLD)
+    return told
 
 
 def _text(value: Any) -> str:

@@ -26,7 +26,7 @@ from citespan.otel.digest import Digester, default_digester
 from citespan.otel.metrics import Metrics
 from citespan.otel.names import MAX_SPAN_NAME, clean
 from citespan.otel.posture import never_raises, nothing
-from citespan.otel.recognise import is_agent, mark_judged, tool_of
+from citespan.otel.recognise import is_agent, mark_judged, mark_told, take_told, tool_of
 from citespan.otel.spans import AdoptedSpan, OwnSpan, adopted, reference, refuse
 
 Events: TypeAlias = Literal["span", "log", "both"]
@@ -85,7 +85,7 @@ class OtelTelemetry:
         current = trace.get_current_span(context)
         if _is_for(current, call.tool, context):
             mark_judged(current)
-            self._describe(current, call, decision, context, guard_seconds)
+            self._describe(current, call, decision, context, guard_seconds, again=take_told(current))
             return AdoptedSpan(current, reference(current))
         told = record(call, decision, self._digester, previews=self.previews)
         if decision.deny:
@@ -102,16 +102,27 @@ class OtelTelemetry:
         self, span: Span, call: ToolCall, decision: Decision, context: Context, *, guard_seconds: float
     ) -> None:
         """Put what `start_call` would say of a call on a span that is there already."""
-        self._describe(span, call, decision, context, guard_seconds)
+        mark_told(span)
+        self._describe(span, call, decision, context, guard_seconds, again=False)
 
-    def _describe(self, span: Span, call: ToolCall, decision: Decision, context: Context, guard_seconds: float) -> None:
+    def _describe(
+        self, span: Span, call: ToolCall, decision: Decision, context: Context, guard_seconds: float, *, again: bool
+    ) -> None:
+        """Tell a verdict on a span of another's; `again` where it replaces one: nothing counts twice."""
         room = room_on(span)
         told = record(call, decision, self._digester, room=room, previews=self.previews)
         if decision.deny:
             told.attributes[semconv.ERROR_TYPE] = semconv.ERROR_DENIED
         tell(span, told, room)
+        if again:
+            if decision.deny:
+                refuse(span, decision)
+            return
+        for link in told.links:
+            span.add_link(link.context, link.attributes)
         self._conclude(span, told, decision, context, guard_seconds)
 
+    @never_raises(nothing)
     def _conclude(self, span: Span, told: Record, decision: Decision, context: Context, guard_seconds: float) -> None:
         """What follows once the attributes are on the span: its status, events, metrics."""
         if decision.deny:
@@ -179,8 +190,10 @@ def scope_version() -> str:
 
 def _own(span: Span, parent: Span) -> OwnSpan | NoSpan:
     """What the guard holds of a new span. A tracer that is off hands out the parent: that is no span."""
-    if not span.is_recording() and span.get_span_context().span_id == parent.get_span_context().span_id:
-        return NoSpan()
+    if not span.is_recording():
+        context = span.get_span_context()
+        if not context.is_valid or context.span_id == parent.get_span_context().span_id:
+            return NoSpan()
     return OwnSpan(span, reference(span))
 
 

@@ -115,6 +115,20 @@ def _check(content: dict[str, Any], lines: dict[KeyPath, int], source: str, tabl
 
 
 def _load_file(path: Path, source: str) -> Policy:
+    text, table = read_file(path, source)
+    return loads(text, source, table=table)
+
+
+def read_file(path: Path, source: str) -> tuple[str, KeyPath]:
+    """The text of a named file, and which of its tables is the policy: the arguments of `loads`.
+
+    Args:
+        source: what problems call the file.
+
+    Raises:
+        PolicyNotFound: it cannot be read (exit 78).
+        PolicyError: it is too large, or no UTF-8 text.
+    """
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -122,14 +136,22 @@ def _load_file(path: Path, source: str) -> Policy:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"this policy was named but cannot be read ({reason}), and no other is taken in its place"
         raise PolicyNotFound(source or '""', (Problem("", message),)) from error
+    return read_text(data, source), _TABLE if path.name == PYPROJECT else ()
+
+
+def read_text(data: bytes, source: str) -> str:
+    """The text of a policy, from no more than `MAX_BYTES` bytes.
+
+    Raises:
+        PolicyError: it is too large, or no UTF-8 text.
+    """
     if len(data) > MAX_BYTES:
         raise _failure(source, f"is larger than {MAX_BYTES} bytes, which no policy needs")
     try:
-        text = data.decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise _failure(source, "is not UTF-8 text", line) from error
-    return loads(text, source, table=_TABLE if path.name == PYPROJECT else ())
 
 
 def _parse(text: str, source: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:

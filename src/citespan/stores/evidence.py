@@ -45,6 +45,7 @@ class EvidenceFile:
         self._lock = threading.Lock()
         self._fd = -1
         self._size = 0
+        self._broken = False
         self.reopen()
 
     def reopen(self) -> None:
@@ -66,8 +67,11 @@ class EvidenceFile:
         with self._lock:
             if self._size + len(line) > self._max:
                 raise OSError(f"evidence file is at its bound of {self._max} bytes; move it away and reopen it")
+            if self._broken:
+                line = b"\n" + line
             written = os.write(self._fd, line)
             self._size += written
+            self._broken = written != len(line)
             if written != len(line):
                 raise OSError(f"evidence line cut short: {written} of {len(line)} bytes")
             if decision.deny:

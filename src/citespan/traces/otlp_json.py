@@ -51,6 +51,8 @@ def traces_data(spans: Iterable[ReadableSpan]) -> dict[str, Any]:
     """Spans as a `TracesData` in the JSON encoding: plain dicts, lists, text and numbers."""
     groups: dict[Any, dict[InstrumentationScope | None, list[dict[str, Any]]]] = {}
     for span in spans:
+        if span.get_span_context() is None:
+            continue  # made by hand, and of no trace
         scopes = groups.setdefault(span.resource, {})
         scopes.setdefault(span.instrumentation_scope, []).append(_span(span))
     resource_spans = []
@@ -72,8 +74,7 @@ def _scope_spans(scope: InstrumentationScope | None, spans: list[dict[str, Any]]
 
 def _span(span: ReadableSpan) -> dict[str, Any]:
     context, parent, status = span.get_span_context(), span.parent, span.status
-    if context is None:
-        raise ValueError("a span without a context")
+    assert context is not None  # `traces_data` leaves such spans out
     return _with(
         {"traceId": format(context.trace_id, "032x"), "spanId": format(context.span_id, "016x")},
         traceState=context.trace_state.to_header() if context.trace_state else None,
