@@ -56,7 +56,7 @@ class Maker:
             "address": f"{pick.randint(1, 200)} {pick.choice(_FAMILIES)} Street, {pick.choice(_NAMES)}",
             "amount": pick.randint(100, 10_000_000) / 100,
             "active": pick.random() < 0.8,
-            "note": self.sentence(12, 24),
+            "note": self.sentence(12, 24) if pick.random() < 0.9 else None,
         }
 
     def path(self, number: int) -> str:

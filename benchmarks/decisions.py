@@ -11,7 +11,7 @@ from benchmarks.data import Maker
 from benchmarks.measure import Row, Scale, Side, Work, at_most, compared
 from benchmarks.setting import PATIENT, inside, learn, registered
 from citespan.core.user import UserText
-from citespan.guard.guard import judge
+from citespan.guard.examine import judge
 from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 

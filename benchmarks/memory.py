@@ -16,7 +16,8 @@ from benchmarks.measure import Row, Scale, Target, at_most, row
 from benchmarks.setting import PATIENT, registered
 from citespan.core.ledger import Ledger
 from citespan.core.policy import Bounds, Policy, ToolRule
-from citespan.guard.guard import begin, judge
+from citespan.guard.examine import judge
+from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 from citespan.guard.snapshot import Recorded, read_result

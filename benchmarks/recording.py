@@ -14,7 +14,8 @@ from benchmarks.setting import DIGEST_KEY, PATIENT, inside, registered
 from benchmarks.straightforward import Straightforward
 from citespan.core.decision import Decision
 from citespan.core.kinds import Observed
-from citespan.guard.guard import begin, judge
+from citespan.guard.examine import judge
+from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 

@@ -14,7 +14,8 @@ from benchmarks.measure import Row, Scale, Side, Work, at_most, compared, median
 from benchmarks.setting import PATIENT, inside, registered
 from citespan.core.decision import Decision
 from citespan.core.policy import Policy, ToolRule
-from citespan.guard.guard import begin, judge
+from citespan.guard.examine import judge
+from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 

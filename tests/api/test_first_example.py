@@ -58,7 +58,7 @@ def test_a_path_from_the_listing_passes_and_its_span_cites_the_listing(example: 
 
 def test_the_decision_names_the_very_leaf(example: Example) -> None:
     from citespan.core.kinds import Observed
-    from citespan.guard.guard import judge
+    from citespan.guard.examine import judge
     from citespan.guard.ports import Tool
 
     with example.tools.run:

@@ -10,6 +10,8 @@ from tests.core.helpers import TAG, tagging
 
 from citespan.core.policy import Policy, ToolRule
 
+LONG = json.dumps({"z": "gate-5", "fill": ["fill"] * 1500}).replace("gate", "\\u0067ate")
+ZEROS = "00124907d41402abc4b2a76b9719d911017c592a"
 FULL = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"
 
 
@@ -91,11 +93,7 @@ SAME: dict[str, Form] = {
         {"x": '{"z": "\\u0067ate-5"}'}, {"y": '{"z": "\\u0067ate-5"}'}, "gate-5"
     ),
     "out of a document with escapes, read": Form({"x": '{"z": "\\u0067ate-5"}'}, {"y": "gate-5"}, "gate-5"),
-    "out of a long document with escapes": Form(
-        {"x": json.dumps({"fill": ["fill"] * 1500, "z": "gate-5"}).replace("gate", "\\u0067ate")},
-        {"y": "gate-5"},
-        "gate-5",
-    ),
+    "out of a long document with escapes": Form({"x": LONG}, {"y": "gate-5"}, "gate-5"),
     "a number out of a document": Form({"x": '{"z": 66120}'}, {"y": '{"z": 66120}'}, 66120),
     "a key out of a document": Form({"x": '{"gate-5": 1}'}, {"y": '{"gate-5": 1}'}, "gate-5"),
     "as a line": _text("lines", "echo 'gate-5'", "gate-5\nok", "gate-5"),
@@ -103,6 +101,7 @@ SAME: dict[str, Form] = {
     "as a token": _text("tokens", "say gate-5", "Said gate-5, bye", "gate-5"),
     "as a commit hash": _text("git_sha", FULL, f"commit {FULL}", FULL),
     "as an abbreviated commit hash": _text("git_sha", FULL, f"commit {FULL}", FULL[:10]),
+    "as an abbreviated commit hash that reads like a number": _text("git_sha", ZEROS, f"commit {ZEROS}", ZEROS[:8]),
     "as what a shell decodes": Form(
         {"x": f"echo {base64.b64encode(b'gate-5').decode()} | base64 -d"},
         "gate-5",

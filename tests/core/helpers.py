@@ -19,9 +19,11 @@ from citespan.core.ledger import Ledger
 from citespan.core.places import Place, path_of
 from citespan.core.policy import ArgumentRule, Bounds, Policy, ToolRule
 from citespan.core.resolve import Rulebook
-from citespan.guard.guard import Ticket, begin, judge
+from citespan.guard.examine import judge
+from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
 from citespan.guard.run import Run
+from citespan.guard.ticket import Ticket
 
 TAG = Policy(mode="tag")
 #: the tool that a value is tried on; nothing in its schema vouches for anything

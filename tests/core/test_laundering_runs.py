@@ -8,8 +8,9 @@ from typing import Any
 from tests.core.helpers import Agent, attached, parameters, tagging
 
 from citespan.core.policy import Bounds, Policy, ToolRule
-from citespan.guard.guard import begin, observe
+from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
+from citespan.guard.reported import observe
 from citespan.guard.run import Run
 from citespan.guard.wrap import guarded
 

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.helpers import TAG, Agent, attached, found, ledger_of, parameters
+from tests.core.helpers import TAG, USE, Agent, attached, found, ledger_of, parameters
 
 from citespan.core.ledger import Ledger
 from citespan.core.policy import Bounds, Policy
+from citespan.guard.examine import judge
+from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 
@@ -97,12 +99,10 @@ def test_two_runs_do_not_share_a_ledger() -> None:
 def test_a_nested_run_shares_the_ledger_of_the_outermost() -> None:
     agent = Agent()
     agent.reads("list", {}, ["kestrel"])
-    inner = Run("helper", policy=TAG)
-    with attached(agent.context):
-        context = inner.attach(agent.context)
-    assert inner.state is agent.run.state
-    with attached(context):
-        assert agent.kind("kestrel") == "observed"
+    with attached(agent.context), Run("helper", policy=TAG):
+        assert judge(USE, {"value": "kestrel"}).tags[0].provenance.kind == "observed"
+        begin(LIST, {}).finish(["heron"])
+    assert agent.kind("heron") == "observed"
 
 
 def test_what_is_recorded_is_a_copy() -> None:

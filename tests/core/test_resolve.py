@@ -8,7 +8,7 @@ from tests.core.helpers import Agent, attached, parameters
 from citespan.core.policy import ALLOW, ArgumentRule, Policy, ToolRule
 from citespan.core.resolve import Rulebook, digest, resolve
 from citespan.errors import PolicyError
-from citespan.guard.guard import judge
+from citespan.guard.examine import judge
 from citespan.guard.ports import Tool
 
 

@@ -10,7 +10,7 @@ from tests.core.helpers import USE, Agent, for_argument, kinds, parameters
 from citespan.core.classify import field_matches
 from citespan.core.kinds import FromSchema
 from citespan.core.policy import ArgumentRule, Bounds, Policy, ToolRule, Weak
-from citespan.guard.guard import judge
+from citespan.guard.examine import judge
 from citespan.guard.ports import Tool
 
 SEND = Tool("send", schema=parameters("to", "mode"))
@@ -38,6 +38,14 @@ def test_of_many_sources_the_first_and_the_newest_stay() -> None:
     assert calls == sorted(set(calls))
 
 
+def test_a_value_in_more_fields_than_are_looked_at_shows_its_first_and_its_newest_source() -> None:
+    agent = Agent()
+    for number in range(6):
+        agent.reads("list", {"page": number}, {f"field_{chr(97 + at % 26)}_{at // 26}": "kestrel" for at in range(60)})
+    calls = [source.call for source in agent.sources("kestrel")]
+    assert (calls[0], calls[-1]) == (0, 5)
+
+
 def test_no_source_is_named_twice() -> None:
     agent = Agent(Policy(mode="tag", tools={"log": ToolRule(text=("git_sha", "lines"))}))
     agent.reads("list", {}, {"files": ["app.py", "src/app.py"]})
@@ -59,10 +67,10 @@ def test_a_source_names_tool_server_path_field_and_call() -> None:
 def test_the_path_of_a_key_ends_in_the_key_wherever_it_stands() -> None:
     agent = Agent()
     agent.reads("list", {}, {"one": {"wingspan": 1}, "many": [{"weight": 1}, {"weight": 2}]})
-    agent.reads("tree", {}, [{"egg": {"colour": 1}}, {"egg": {"colour": 2}}])
+    agent.reads("tree", {}, [{"egg": {"size": 1}}, {"egg": {"colour": 2}}])
     assert agent.cites("wingspan") == ("one.wingspan", "key")
     assert agent.cites("weight") == ("many.0.weight", "key")
-    assert agent.cites("colour") == ("0.egg.colour", "key")
+    assert agent.cites("colour") == ("1.egg.colour", "key")
 
 
 def test_an_accepted_kind_wins_over_one_that_is_not() -> None:

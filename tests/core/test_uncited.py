@@ -76,9 +76,9 @@ def test_a_value_of_its_own_is_neither(folded: str, given: tuple[str, ...]) -> N
 )
 def test_no_number_of_uncited_values_and_no_length_of_text_buys_time(given: tuple[str, ...]) -> None:
     started = time.process_time()
-    for value in ("ab" * 4000, "ab" * 4000 + "!x", "a" * 8000 + "z", "00001" * 1600 + "z"):
+    for value in ("ab" * 1000 + "!x", "a" * 2000 + "z"):
         echo(value, given)
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 0.3
 
 
 def test_a_value_that_wraps_an_uncited_one_is_cited_weakly() -> None:

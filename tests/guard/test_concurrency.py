@@ -15,7 +15,7 @@ import citespan
 from citespan.core.decision import ProvenanceDenied
 from citespan.core.kinds import Observed
 from citespan.core.policy import ArgumentRule, Policy, ToolRule
-from citespan.guard.guard import judge
+from citespan.guard.examine import judge
 from citespan.guard.ports import Tool
 from citespan.guard.registry import registry
 

@@ -25,10 +25,10 @@ from citespan.guard.registry import NoSpan, NoTelemetry, registry
 JUDGING = [
     ("citespan.core.resolve", "Rulebook.tool"),
     ("citespan.core.resolve", "Resolved.argument"),
-    ("citespan.guard.guard", "snapshot"),
-    ("citespan.guard.guard", "decide"),
-    ("citespan.guard.guard", "current_run"),
-    ("citespan.guard.guard", "Call"),
+    ("citespan.guard.examine", "snapshot"),
+    ("citespan.guard.examine", "decide"),
+    ("citespan.guard.examine", "current_run"),
+    ("citespan.guard.examine", "Call"),
     ("citespan.guard.run", "RunState.pin"),
     ("citespan.guard.run", "RunState.scope"),
     ("citespan.guard.run", "RunState.moment"),
@@ -52,7 +52,7 @@ JUDGING = [
 ENFORCED_ONLY = {"RunBudget.take", "Rulebook.tool", "current_run"}
 #: after the verdict, before the body
 CONCLUDING = [
-    ("citespan.guard.guard", "uncited"),
+    ("citespan.guard.examine", "uncited"),
     ("citespan.core.uncited", "Marks.add"),
 ]
 #: only on the way to a refusal
@@ -287,7 +287,7 @@ def test_an_interrupt_while_judging_is_no_permission(
         def interrupted(*args: Any, **kwargs: Any) -> Any:
             raise error
 
-        monkeypatch.setattr("citespan.guard.guard.decide", interrupted)
+        monkeypatch.setattr("citespan.guard.examine.decide", interrupted)
         with pytest.raises(error):
             rich.call()
     assert rich.ran == []
@@ -307,13 +307,15 @@ def test_a_call_that_could_not_be_judged_teaches_nothing(watch: Watch, monkeypat
 
     with citespan.run(policy=Policy(tools={"say": citespan.ToolRule(mode="tag")})):
         with monkeypatch.context() as broken:
-            Fault(broken, "citespan.guard.guard", "decide")
+            Fault(broken, "citespan.guard.examine", "decide")
             say(words=SECRET)
         refused(patch_file, path=SECRET)
     assert ran == []
 
 
-@pytest.mark.parametrize("module,name", [("citespan.guard.guard", "decide"), ("citespan.guard.guard", "read_result")])
+@pytest.mark.parametrize(
+    "module,name", [("citespan.guard.examine", "decide"), ("citespan.guard.ticket", "read_result")]
+)
 def test_what_the_guard_logs_of_its_failure_holds_no_value(
     spans: Spans,
     monkeypatch: pytest.MonkeyPatch,

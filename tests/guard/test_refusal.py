@@ -179,7 +179,7 @@ def test_a_bug_of_the_guard_is_no_context_of_the_refusal(watch: Watch, monkeypat
     def bug(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr("citespan.guard.guard.decide", bug)
+    monkeypatch.setattr("citespan.guard.examine.decide", bug)
     with citespan.run():
         denied = refused(Toolbox().patch_file, path=SECRET)
     assert denied.__cause__ is None

@@ -13,9 +13,11 @@ from tests.guard.harness import LISTED, SECRET, TAG, Spans, Watch
 import citespan
 from citespan.core.decision import ProvenanceDenied
 from citespan.core.policy import Policy
-from citespan.guard.guard import already_judged, begin, judge, observe
+from citespan.guard.examine import judge
+from citespan.guard.guard import already_judged, begin
 from citespan.guard.ports import Tool
 from citespan.guard.registry import registry
+from citespan.guard.reported import observe
 from citespan.otel.processor import ProvenanceSpanProcessor
 
 PATCH = Tool("patch")

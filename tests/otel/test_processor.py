@@ -15,7 +15,7 @@ import citespan
 from citespan.core.decision import Decision, ProvenanceDenied
 from citespan.core.kinds import SpanRef
 from citespan.core.policy import Policy
-from citespan.guard import guard
+from citespan.guard import examine
 from citespan.guard.ports import Tool, ToolCall
 from citespan.guard.registry import registry
 from citespan.otel.processor import ProvenanceSpanProcessor
@@ -155,7 +155,7 @@ class TestJudging:
     def test_a_crash_while_judging_denies(
         self, agent: Agent, monkeypatch: pytest.MonkeyPatch, spans: InMemorySpanExporter
     ) -> None:
-        monkeypatch.setattr(guard, "decide", lambda *_: 1 / 0)
+        monkeypatch.setattr(examine, "decide", lambda *_: 1 / 0)
         with citespan.run(), pytest.raises(ProvenanceDenied):
             agent.call("list_files", {})
         assert agent.ran == []

@@ -40,21 +40,25 @@ class TestWithTheGuard:
     def test_a_native_span_inside_the_same_call_is_neither_judged_nor_unguarded(
         self, agent: Agent, spans: InMemorySpanExporter
     ) -> None:
-        with citespan.run(), self._body_of("patch_file"):
+        with citespan.run(inputs={"path": "zz.py"}), self._body_of("patch_file", path="zz.py"):
             agent.call("patch_file", {"path": "zz.py"}, {"ok": True})
         assert ("execute_tool patch_file", None) in statuses(spans)
+
+    def test_the_same_tool_with_other_arguments_inside_it_is_another_call(self, agent: Agent) -> None:
+        with citespan.run(), self._body_of("patch_file"), pytest.raises(ProvenanceDenied):
+            agent.call("patch_file", {"path": "zz.py"})
 
     def test_another_tool_inside_a_judged_calls_body_is_judged(self, agent: Agent) -> None:
         with citespan.run(), self._body_of("ask_agent"), pytest.raises(ProvenanceDenied):
             agent.call("patch_file", {"path": "zz.py"})
 
     @staticmethod
-    def _body_of(tool: str) -> Any:
+    def _body_of(tool: str, **arguments: Any) -> Any:
         from contextlib import contextmanager
 
         @contextmanager
         def body() -> Any:
-            ticket = begin(Tool(tool), {})
+            ticket = begin(Tool(tool), arguments)
             token = otel_context.attach(ticket.context)
             try:
                 yield

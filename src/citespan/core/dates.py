@@ -8,7 +8,7 @@ months are the English ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 #: longer arguments are no date
@@ -163,6 +163,16 @@ def granted(expression: Expression) -> Iterator[Date | Time]:
         hour, minute, second = expression.time
         yield (hour, minute, None)
         yield (hour, minute, second or 0)
+
+
+def without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """A text with some spans blanked, given in order: what stood in them is no neighbour, and no place moves."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in spans:
+        pieces += (text[at:start], " " * (end - start))
+        at = end
+    return "".join((*pieces, text[at:])) if pieces else text
 
 
 def _valid(year: int | None, month: int, day: int | None) -> Date | None:

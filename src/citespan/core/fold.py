@@ -18,7 +18,7 @@ _NUMBER = re.compile(
     r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,300})(?:\.\d{1,15})?|[+-]?\d{1,15}(?:\.\d{1,15})?e[+-]?\d{1,2}", re.ASCII
 )
 _DATE_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})t(\d{2}:)", re.ASCII)
-_SOLID = re.compile(r"[^\W_]+")
+_SOLID = re.compile(r"\d+(?:\.\d+)+|[^\W_]+")
 MAX_SCALARS: Final = 1000
 _DOUBLED = re.compile(r"/(?:\.?/)+")
 _WORDS = re.compile(r"\w+")
@@ -44,16 +44,19 @@ def fold(value: Any) -> str:
 
 
 def forms(value: Any) -> tuple[str, ...]:
-    """The folded text, and the path that it names where `..` makes that another one.
+    """The folded text, and what else it may be: the path that it names by `..`, the digits that it was written in.
 
     Example:
         >>> forms("srv/x/../prod.env")
         ('srv/x/../prod.env', 'srv/prod.env')
     """
     folded = fold(value)
-    if "../" not in folded and not folded.endswith("/.."):
-        return (folded,)
-    return tuple(dict.fromkeys((folded, posixpath.normpath(folded))))
+    found = [folded]
+    if "../" in folded or folded.endswith("/.."):
+        found.append(posixpath.normpath(folded))
+    if type(value) is str and folded != value and folded.lstrip("-").isdecimal():
+        found.append("".join(value.split()))  # a hash, or a code with leading zeros, may look like a number
+    return tuple(dict.fromkeys(found))
 
 
 def all_forms(value: Any) -> tuple[str, ...]:
@@ -86,7 +89,9 @@ def _scalars(text: str) -> list[Any]:
 
 
 def squeeze(folded: str) -> str:
-    """The letters and digits of a folded text alone: what is left whatever is put between or around them.
+    """The letters and digits of a folded text alone, and the points inside its numbers.
+
+    It is what is left whatever is put between or around them.
 
     Example:
         >>> squeeze('"prod env"'), squeeze("1,200")

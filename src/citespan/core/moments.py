@@ -69,7 +69,24 @@ class Offset(NamedTuple):
 _WORDS: Final = {
     name: number
     for number, names in enumerate(
-        "a|an|one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), 1
+        [
+            "a|an|one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+        ],
+        1,
     )
     for name in names.split("|")
 } | {"twenty": 20, "thirty": 30, "forty": 40, "forty-five": 45, "fifty": 50, "sixty": 60, "ninety": 90}

@@ -6,11 +6,14 @@ given a `str` subclass and returns it gives back a plain text.
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
 MAX_READ: Final = 10_000
 MAX_OBJECTS: Final = 100
 _SIMPLE: Final = (str, int, float, bytes)
+#: what holds code, not what a call was given
+_CODE: Final = (type, FunctionType, BuiltinFunctionType, ModuleType)
 
 
 class Opaque(NamedTuple):
@@ -64,10 +67,12 @@ def opaque(value: Any) -> Opaque:
     texts: list[Any] = []
     cut = _read(value, texts, objects)
     foreign = bool(objects)
-    for _ in range(MAX_OBJECTS):
-        if not objects or len(texts) >= MAX_READ:
-            break
-        _read(_attributes(objects.pop()), texts, objects)
+    looked_at: set[int] = set()
+    while objects and len(looked_at) < MAX_OBJECTS and len(texts) < MAX_READ:
+        thing = objects.pop(0)
+        if id(thing) not in looked_at and not isinstance(thing, _CODE):
+            looked_at.add(id(thing))
+            _read(_attributes(thing), texts, objects)
     return Opaque(tuple(texts), foreign, cut)
 
 
@@ -91,12 +96,24 @@ def _read(value: Any, texts: list[Any], objects: list[Any]) -> bool:
 
 
 def _attributes(thing: Any) -> list[Any]:
-    """The plain attributes of an object, without its properties and hooks."""
-    try:
-        held = object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        return []
-    return list(held.values()) if isinstance(held, dict) else []
+    """The plain attributes and slots of an object, without its properties and hooks."""
+    held: list[Any] = []
+    for kind in type(thing).__mro__:
+        for member in vars(kind).values():
+            if type(member) in _STORED:
+                try:
+                    held.append(member.__get__(thing))
+                except (AttributeError, TypeError):
+                    continue
+    return held
+
+
+class _Slotted:
+    __slots__ = ("slot",)
+
+
+#: the descriptors of slots and of `__dict__`: reading one runs no code of the object's own
+_STORED: Final = (type(vars(_Slotted)["slot"]), type(vars(type("_Plain", (), {}))["__dict__"]))
 
 
 def _inside(container: Any) -> list[Any]:

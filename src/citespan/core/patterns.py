@@ -110,7 +110,9 @@ def _sequence(items: Sequence[Any], after: frozenset[str], end: bool, start: boo
         texts.append(part.text)
         ways *= part.ways
         if ways > MAX_WAYS:
-            raise ValueError(f"it has more than {MAX_WAYS} ways through its alternatives: split it into several patterns")
+            raise ValueError(
+                f"it has more than {MAX_WAYS} ways through its alternatives: split it into several patterns"
+            )
         after = part.first | after if part.empty else part.first
         end = end and part.empty
         empty = empty and part.empty
@@ -161,7 +163,9 @@ def _repeat(least: int, most: Any, inner: Any, after: frozenset[str], end: bool,
     single = len(items) == 1 and str(items[0][0]) in {"LITERAL", "NOT_LITERAL", "ANY", "IN"}
     if not single:
         if (least, most) != (0, 1):
-            raise ValueError("only a single character or class can be repeated: no group, no repetition in a repetition")
+            raise ValueError(
+                "only a single character or class can be repeated: no group, no repetition in a repetition"
+            )
         part = _sequence(items, after, end, start)
         return _Part(f"(?:{part.text})?", part.first, True, part.ways + 1)
     if least > MAX_REPEAT or (not unbounded and most > MAX_REPEAT):
@@ -172,7 +176,9 @@ def _repeat(least: int, most: Any, inner: Any, after: frozenset[str], end: bool,
     both = chars & after
     if both and not end:
         shown = ", ".join("any beyond ASCII" if char == _BEYOND else repr(char) for char in sorted(both)[:3])
-        raise ValueError(f"a repetition takes {shown}, which what follows it can start with: leave that out of its class")
+        raise ValueError(
+            f"a repetition takes {shown}, which what follows it can start with: leave that out of its class"
+        )
     if unbounded:
         # at the start of a match it takes a whole run too, or nothing: a run is not read from its middle
         before = f"(?<!{text})" if start else ""

@@ -26,9 +26,13 @@ _MAX_CHECKS: Final = 64
 HASH_LENGTHS: Final = frozenset({40, 64})
 
 
-def uncited(tags: Iterable[Tag]) -> tuple[str, ...]:
-    """U(c): the folded text of every `assumed` leaf of a call, allowed ones and unnamed keys included."""
-    found: dict[str, None] = {}
+def uncited(tags: Iterable[Tag], names: Iterable[str] = ()) -> tuple[str, ...]:
+    """U(c): the folded text of every `assumed` leaf of a call, allowed ones and unnamed keys included.
+
+    Args:
+        names: argument names that no schema declares, beside the keys among the tags.
+    """
+    found: dict[str, None] = {text: None for name in names if isinstance(name, str) for text in all_forms(name)}
     for tag in tags:
         if tag.provenance.kind != "assumed":
             continue
@@ -72,7 +76,9 @@ def is_piece(folded: str, solid: str, text: str) -> bool:
     Args:
         solid: the value squeezed.
     """
-    if folded == text or occurs(folded, text) or (solid and solid == squeeze(text)):
+    if folded == text or occurs(folded, text):
+        return True
+    if solid and len(text) >= len(solid) and solid[0] in text and solid == squeeze(text):
         return True
     # git's abbreviation of a hash is a piece of it that ends inside a word
     return len(text) in HASH_LENGTHS and len(folded) >= MIN_SHA and text.startswith(folded)
@@ -83,6 +89,12 @@ def _made_of(folded: str, given: tuple[str, ...]) -> bool:
 
     Where all of them are single characters there must be two different ones: else any number were made of a digit.
     """
+    pieces: dict[str, list[str]] = {}
+    for text in given:
+        if text and text in folded:
+            pieces.setdefault(text[0], []).append(text)
+    if not pieces:
+        return False
     reached: dict[int, frozenset[str] | None] = {0: frozenset()}
     waiting = [0]
     while waiting:
@@ -93,8 +105,8 @@ def _made_of(folded: str, given: tuple[str, ...]) -> bool:
                 return True
             continue
         steps: list[tuple[int, frozenset[str] | None]] = []
-        for text in given:
-            if text and folded.startswith(text, at):
+        for text in pieces.get(folded[at], ()):
+            if folded.startswith(text, at):
                 steps.append((at + len(text), None if used is None or len(text) > 1 else used | {text}))
         if not folded[at].isalnum():
             steps.append((at + 1, used))

@@ -126,14 +126,14 @@ class UserText:
                     if not holders or holders[-1] != index:
                         del holders[: 1 - MAX_HOLDERS]
                         holders.append(index)
-            lowered = _without(lowered, spans)
+            lowered = dates.without(lowered, spans)
         if self._holds(number_words.VOCABULARY, index):
             spans = []
             for numeral in islice(number_words.find(lowered), MAX_NUMERALS):
                 spans.append((numeral.start, numeral.end))
                 if numeral.value is not None:
                     self._reads(str(numeral.value), numeral.value, index, "number_word")
-            lowered = _without(lowered, spans)
+            lowered = dates.without(lowered, spans)
         for found in _NUMBER.finditer(lowered):
             if len(self._numbers) + len(self._readings) >= MAX_NUMBERS:
                 return
@@ -253,7 +253,8 @@ class UserText:
         """Whether a folding may grant a text: the case of a path, a URL or a mixed id is a part of its name."""
         looks = shape(value)
         if looks == "id":
-            return _stands_in(value.lower(), text) or _stands_in(value.upper(), text)
+            other = value.lower() if value.isupper() else value.upper() if value.islower() else ""
+            return bool(other) and _stands_in(other, text)
         return looks not in {"path", "url", "json"}
 
     def _moment(self, value: str) -> tuple[int, str] | None:
@@ -268,16 +269,6 @@ class UserText:
 def _long(value: int | float) -> str:
     """The text of a number that a float does not hold exactly; "" for one that nobody writes out."""
     return str(value) if type(value) is int and value.bit_length() <= 1000 else ""
-
-
-def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """A text with some spans blanked, so that they are no neighbours that glue."""
-    pieces: list[str] = []
-    at = 0
-    for start, end in spans:
-        pieces += (text[at:start], " " * (end - start))
-        at = end
-    return "".join((*pieces, text[at:])) if pieces else text
 
 
 def _since(first: int, postings: Iterable[tuple[Any, list[int]]]) -> Iterator[tuple[Any, list[int]]]:

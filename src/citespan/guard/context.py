@@ -12,8 +12,8 @@ from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 
 if TYPE_CHECKING:
-    from citespan.guard.guard import Ticket
     from citespan.guard.run import Run
+    from citespan.guard.ticket import Ticket
 
 RUN: Final = otel_context.create_key("citespan-run")
 CALL: Final = otel_context.create_key("citespan-call")

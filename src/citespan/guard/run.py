@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 from collections import OrderedDict
@@ -106,8 +107,8 @@ def no_run_scope() -> Scope:
 class Step:
     """The calls of one model response.
 
-    `with run.step():` holds for the calls under it, wherever the OTel Context reaches; `run.step()` alone holds in its run
-    until the next one, or until the run ends.
+    `with run.step():` holds for the calls under it, wherever the OTel Context reaches; `run.step()` alone holds in
+    its run until the next one, or until the run ends.
     """
 
     def __init__(self, run: Run, key: str) -> None:
@@ -162,7 +163,6 @@ class Run:
         self.telemetry = telemetry
         self.rulebook: Rulebook = registry.rulebook if policy is None else Rulebook(policy)
         self.state = RunState(self.rulebook.policy)
-        self._own, self._own_rulebook = self.state, self.rulebook
         self._opening = threading.Lock()
         self.current_step: str | None = None
         self._borrowed = False
@@ -242,7 +242,7 @@ class Run:
         return True
 
     def _absent(self, value: Any, listing: str) -> bool:
-        """Whether a listing was observed whole, by a call without uncited arguments, and holds nothing that folds like it."""
+        """Whether a listing was observed whole, by calls without uncited arguments, and holds nothing like the value."""
         folded, seen = set(forms(value)), False
         if self.state.ledger.evicted:
             return False
@@ -266,35 +266,46 @@ class Run:
 
     def attach(self, context: Context) -> Context:
         """`context` with this run open and its span current; `__enter__` without the attaching. May be repeated."""
+        return self._open(context)[1]
+
+    def _open(self, context: Context) -> tuple[Run, Context]:
+        run = self._joined(context)
         with self._opening:
             if self._span is None:
-                self._join(context)
                 telemetry = self.telemetry or registry.telemetry
                 self._span = telemetry.start_run(self.name, self.run_id, context)
-            return self._span.context(with_value(RUN, self, context))
+            return run, self._span.context(with_value(RUN, run, context))
 
-    def _join(self, context: Context) -> None:
-        """Share the outermost run's state, if there is one; what a tool's body declares is no human's word."""
+    def _joined(self, context: Context) -> Run:
+        """This run, or where another one or a tool's body is around it, a copy of it that is nested there.
+
+        A nested run shares the outermost one's state. What a tool's body declares is no human's word: it was written by
+        whoever called the tool. A copy, since a task may outlive the nesting and must not come by another state.
+        """
         outer, call = current_run(context), current_call(context)
-        if outer is self:
-            return
+        if outer is self or (outer is None and call is None):
+            return self
+        nested = copy.copy(self)
+        nested.current_step = None
+        if outer is not None and self._policy is None:
+            nested.rulebook = outer.rulebook
+        if outer is not None:
+            nested.state = outer.state
+        elif call is not None:
+            nested.state = RunState(self.rulebook.policy)
         if call is not None:
             call.mark_nested()
-            self._borrowed = True
-        if outer is not None:
-            self.state = outer.state
-            if self._policy is None:
-                self.rulebook = outer.rulebook
-            if call is None:
-                self._declare(self._inputs)
-        elif call is not None:
-            self.state = RunState(self.rulebook.policy)
+            nested._borrowed = True
+        elif outer is not None and outer._borrowed:
+            nested._borrowed = True
+        else:
+            nested._declare(self._inputs)
+        return nested
 
     def end(self, error: BaseException | None = None) -> None:
-        """End the run's span; a span that was not this run's own stays open. The run's own state is its own again."""
+        """End the run's span; a span that was not this run's own stays open."""
         with self._opening:
             span, self._span = self._span, None
-            self.state, self.rulebook, self._borrowed = self._own, self._own_rulebook, False
             self.current_step = None
         if span is not None:
             span.end(error=error)
@@ -302,8 +313,9 @@ class Run:
     def __enter__(self) -> Run:
         if self._token is not None:
             raise UsageError("this run is open already; make a new one with citespan.run(...)")
-        self._token = otel_context.attach(self.attach(otel_context.get_current()))
-        return self
+        run, context = self._open(otel_context.get_current())
+        self._token = otel_context.attach(context)
+        return run
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -106,6 +106,8 @@ def signature_schema(fn: Callable[..., Any]) -> dict[str, Any]:
         if default is None or type(default) in {str, int, float, bool}:
             described["default"] = default
         properties[parameter.name] = described
+        if parameter.kind in {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL}:
+            properties[f"*{parameter.name}"] = described
     return {"type": "object", "properties": properties}
 
 

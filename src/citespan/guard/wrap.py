@@ -11,10 +11,11 @@ from typing import Any, Final, TypeAlias
 from opentelemetry import context as otel_context
 
 from citespan.core.resolve import Rulebook
-from citespan.guard.guard import Ticket, already_judged, begin
+from citespan.guard.guard import already_judged, begin
 from citespan.guard.ports import Tool
 from citespan.guard.signature import Binder
 from citespan.guard.snapshot import Recorded, read_result
+from citespan.guard.ticket import Ticket
 
 #: a generator's items are kept up to this many JSON bytes; beyond it the whole result is not recorded
 MAX_STREAM_BYTES: Final = 16 * 1024 * 1024
@@ -210,7 +211,11 @@ def _drive(ticket: Held, body: Iterator[Any]) -> Generator[Any, Any, Any]:
         ticket.fail(raised)
         raise
     finally:
-        generator.close()
+        token = otel_context.attach(ticket.context)
+        try:
+            generator.close()
+        finally:
+            otel_context.detach(token)
 
 
 async def _drive_async(ticket: Held, body: AsyncIterator[Any]) -> AsyncGenerator[Any, Any]:
@@ -240,4 +245,8 @@ async def _drive_async(ticket: Held, body: AsyncIterator[Any]) -> AsyncGenerator
         ticket.fail(raised)
         raise
     finally:
-        await generator.aclose()
+        token = otel_context.attach(ticket.context)
+        try:
+            await generator.aclose()
+        finally:
+            otel_context.detach(token)

@@ -36,9 +36,11 @@ from citespan.core.policy import Policy
 from citespan.core.resolve import Rulebook
 from citespan.guard.advice import advise
 from citespan.guard.context import current_call, judged
-from citespan.guard.guard import Judgement, _broken, _mark, examine, observe
+from citespan.guard.examine import Judgement, examine, mark
 from citespan.guard.ports import Tool
 from citespan.guard.registry import registry
+from citespan.guard.reported import observe
+from citespan.guard.trouble import broken
 from citespan.otel.content import WHOLE, arguments_of, result_of
 from citespan.otel.posture import never_raises, nothing, report
 from citespan.otel.recognise import is_judged, tool_of
@@ -137,14 +139,14 @@ class ProvenanceSpanProcessor(SpanProcessor):
         token = judged(context)
         if token is not None and token.claim():
             return None
-        call = current_call(context)
-        if call is not None and call.tool == name:
+        call, arguments = current_call(context), _arguments(attributes)
+        if call is not None and call.tool == name and (arguments is None or call.matches(arguments)):
             return None
         scope = span.instrumentation_scope
         return _Seen(
             self._tools.get(name) or _tool(name, attributes),
             "" if scope is None else scope.name,
-            _arguments(attributes),
+            arguments,
             context,
         )
 
@@ -165,11 +167,11 @@ class ProvenanceSpanProcessor(SpanProcessor):
             try:
                 registry.evidence.append(judgement.call, decision, reference(span))
             except Exception as error:
-                decision = _broken(decision, f"evidence could not be written ({type(error).__name__})")
+                decision = broken(decision, f"evidence could not be written ({type(error).__name__})")
         stops = lets_through(seen.scope)
         # a call that cannot be stopped will run: what is uncited in it is marked as well
-        if not (decision.deny and stops) and _mark(judgement, decision) is None:
-            decision = _broken(decision, "the call's uncited values could not be marked")
+        if not (decision.deny and stops) and mark(judgement, decision) is None:
+            decision = broken(decision, "the call's uncited values could not be marked")
         if decision.deny and not stops:
             decision = decision._replace(deny=False, status="unguarded")
         self._tell(span, judgement, decision, seen.context, time.perf_counter() - started)

@@ -15,10 +15,11 @@ from opentelemetry.context import Context
 from citespan.core.decision import Decision
 from citespan.core.resolve import Rulebook
 from citespan.guard.context import RUN, with_value
-from citespan.guard.guard import Ticket, _mark, examine
+from citespan.guard.examine import examine, mark
 from citespan.guard.ports import Tool
 from citespan.guard.registry import NoSpan
 from citespan.guard.run import Run
+from citespan.guard.ticket import Ticket
 from citespan.trajectories import RecordedCall, RecordedTool, Trajectory
 
 _UNKNOWN = RecordedTool()
@@ -86,7 +87,7 @@ def judge_recorded(run: Run, rulebook: Rulebook, tool: Tool, call: RecordedCall)
     ran = decision._replace(deny=False)
     if any(violation.rule == "guard" for violation in decision.violations):
         ran = ran._replace(status="error")
-    given = _mark(judgement, ran)
+    given = mark(judgement, ran)
     if given is not None and not call.failed:
-        Ticket(judgement, ran, NoSpan(), context, given, call.arguments).finish(call.result)
+        Ticket(judgement, ran, NoSpan(), context, given).finish(call.result)
     return decision

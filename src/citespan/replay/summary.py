@@ -103,17 +103,28 @@ def render(tallies: Sequence[Tally]) -> str:
         tallies: one per file, in order.
     """
     kinds = [kind for kind in KINDS if any(tally.kinds[kind] for tally in tallies)]
-    headings = ["file", "runs", "calls", "blocked", "flagged", "mutating refused", *kinds]
-    rows = [_row(tally, kinds) for tally in tallies]
+    bad = any(tally.bad for tally in tallies)
+    headings = [
+        "file",
+        "runs",
+        *(["bad lines"] if bad else []),
+        "calls",
+        "blocked",
+        "flagged",
+        "mutating refused",
+        *kinds,
+    ]
+    rows = [_row(tally, kinds, bad) for tally in tallies]
     if len(tallies) > 1:
-        rows.append(_row(_total(tallies), kinds))
+        rows.append(_row(_total(tallies), kinds, bad))
     blocks = [_aligned([headings, *rows])]
     blocks.extend(_refusals(tally) for tally in tallies if tally.reasons)
     return "\n".join(blocks)
 
 
-def _row(tally: Tally, kinds: Sequence[str]) -> list[str]:
-    numbers = (tally.trajectories, tally.calls, tally.statuses["blocked"], tally.statuses["flagged"])
+def _row(tally: Tally, kinds: Sequence[str], bad: bool) -> list[str]:
+    runs = (tally.trajectories, tally.bad) if bad else (tally.trajectories,)
+    numbers = (*runs, tally.calls, tally.blocked, tally.statuses["flagged"])
     refused = f"{tally.mutating_refused}/{tally.mutating}"
     if tally.mutating:
         refused += f" {100 * tally.mutating_refused / tally.mutating:5.1f} %"
@@ -124,6 +135,7 @@ def _total(tallies: Sequence[Tally]) -> Tally:
     total = Tally("total")
     for tally in tallies:
         total.trajectories += tally.trajectories
+        total.bad += tally.bad
         total.statuses.update(tally.statuses)
         total.kinds.update(tally.kinds)
         total.mutating += tally.mutating

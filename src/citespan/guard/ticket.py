@@ -1,0 +1,179 @@
+"""A call that was let through, from its verdict to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from opentelemetry.context import Context
+
+from citespan.core.decision import Decision
+from citespan.core.equality import same
+from citespan.core.leaves import Leaf, snapshot
+from citespan.core.schema import UNKNOWN
+from citespan.core.uncited import unreadable
+from citespan.guard.context import CALL, current_call, with_value
+from citespan.guard.examine import Judgement
+from citespan.guard.failures import failed_by_policy
+from citespan.guard.ports import CallSpan
+from citespan.guard.snapshot import Recorded, is_empty, read_result
+from citespan.guard.trouble import report
+
+
+class Ticket:
+    """A call that was let through. Run the body with `arguments`, under `context`, then call `finish` or `fail`.
+
+    Args:
+        arguments: the copy that was judged.
+        decision: why it may run.
+        context: the OTel Context with the call and its span.
+        nested: set when the body opens a run of its own; its result is then a model's word (design section 2).
+    """
+
+    __slots__ = (
+        "_covered",
+        "_done",
+        "_given",
+        "_judgement",
+        "_outer",
+        "_source",
+        "_span",
+        "arguments",
+        "context",
+        "decision",
+        "nested",
+    )
+
+    def __init__(
+        self,
+        judgement: Judgement,
+        decision: Decision,
+        span: CallSpan,
+        context: Context,
+        given: tuple[str, ...],
+        source: object = None,
+    ) -> None:
+        self._judgement = judgement
+        self._span = span
+        self._given = given
+        self._done = False
+        self._source = source
+        self._covered = False
+        self._outer = current_call(context)
+        self.arguments = judgement.call.snapshot.arguments
+        self.decision = decision
+        self.nested = False
+        self.context = with_value(CALL, self, span.context(context))
+
+    @property
+    def tool(self) -> str:
+        """The called tool's name."""
+        return self._judgement.call.tool
+
+    @property
+    def span(self) -> CallSpan:
+        """The call's telemetry."""
+        return self._span
+
+    def covers(self, tool: str, arguments: Mapping[str, Any] | None) -> bool:
+        """Whether another hook, further in, sees this very call; True once at the most.
+
+        It is the same call if it names the same tool and hands on the very objects that were judged. Equal values are
+        not enough, and a second time is another call: a tool may call itself.
+        """
+        if self._done or self._covered or tool != self.tool or arguments is None or not self._handed_on(arguments):
+            return False
+        self._covered = True
+        return True
+
+    def _handed_on(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether these are the objects that the body was given, and still say what was judged."""
+        judged, missing = self.arguments, object()
+        if arguments is not judged and arguments is not self._source and (
+            len(arguments) != len(judged)
+            or any(judged.get(name, missing) is not value for name, value in arguments.items())
+        ):
+            return False
+        return self.matches(arguments)
+
+    def matches(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether arguments have the leaves that were judged, whoever holds them."""
+        try:
+            found = _values(snapshot(dict(arguments), UNKNOWN).leaves)
+        except (TypeError, ValueError):
+            return False
+        known = _values(self._judgement.call.snapshot.leaves)
+        return found.keys() == known.keys() and all(same(found[path], value) for path, value in known.items())
+
+    def mark_nested(self) -> None:
+        """A run was opened inside the body: what it returns, and every call around it, is a model's word."""
+        ticket: Ticket | None = self
+        while ticket is not None and not ticket.nested:
+            ticket.nested = True
+            ticket = ticket._outer
+
+    def finish(self, result: Any) -> None:
+        """The body returned: keep the result as an observation, and end the span. Never raises; only once."""
+        if self._done:
+            return
+        self._done = True
+        note: str | None = None
+        try:
+            note = self._record(result)
+        except Exception as error:
+            note = f"result not recorded: {type(error).__name__}"
+            report("could not record (so it cannot be cited) a result of", self.tool, error)
+        self._span.end(note=note)
+
+    def finish_json(self, data: bytes) -> None:
+        """As `finish`, for a result that is JSON bytes already."""
+        self.finish(orjson.Fragment(data))
+
+    def fail(self, error: BaseException) -> None:
+        """The body raised: a failed call teaches nothing. Never raises; only once."""
+        if not self._done:
+            self._done = True
+            self._span.end(error=error)
+
+    def failed(self, reason: str) -> None:
+        """The body returned its framework's own error result: a failed call teaches nothing. Only once."""
+        if not self._done:
+            self._done = True
+            self._span.end(note=reason)
+
+    def _record(self, result: Any) -> str | None:
+        judgement = self._judgement
+        run, rules = judgement.run, judgement.rules
+        if run is None or rules is None:
+            return None
+        if self.decision.status == "error" or unreadable(self.decision.tags):
+            return "result not recorded: an echo of the arguments could not be told"
+        if self.nested or rules.output == "model":
+            return "result not recorded: a model made it"
+        if rules.output == "computed" and any(tag.provenance.kind == "assumed" for tag in self.decision.tags):
+            return "result not recorded: computed from uncited arguments"
+        if isinstance(result, BaseException):
+            return "result not recorded: an exception object"
+        reading = read_result(result)
+        if not isinstance(reading, Recorded):
+            return f"result not recorded: {reading.reason} has no JSON form"
+        if is_empty(reading.data):
+            return None
+        if rules.failed_when and failed_by_policy(reading.data, rules.failed_when):
+            return "result not recorded: the policy reads it as a failure"
+        call = judgement.call
+        kept = run.state.ledger.record(
+            call.tool,
+            reading.data,
+            server=call.server,
+            span=self._span.ref,
+            given=self._given,
+            text=rules.text,
+            confirms=rules.confirms,
+        )
+        return None if kept is not None else "result not recorded: larger than the ledger's bound"
+
+
+def _values(leaves: tuple[Leaf, ...]) -> dict[tuple[str | int, ...], Any]:
+    return {leaf.path: leaf.value for leaf in leaves if leaf.role == "value"}
