@@ -60,11 +60,10 @@ def markdown(rows: Sequence[Row], around: dict[str, Any]) -> str:
         lines.append(f"| **{group}** | | | | | |")
         for entry in members:
             target, met = _judged(entry)
-            sides = [
-                f"{name} {_amount(amount, entry.unit)}"
-                for name, amount in ((entry.side, entry.amount), (entry.other, entry.against))
-            ]
-            lines.append(f"| {' | '.join([entry.name, f'{entry.ratio:.2f}', target, met, *sides])} |")
+            amounts = ((entry.side, entry.amount), (entry.other, entry.against))
+            sides = [f"{name} {_amount(amount, entry.unit)}" for name, amount in amounts]
+            cells = [entry.name, f"{entry.ratio:.2f}", target, met, *sides]
+            lines.append("|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|")
     return "\n".join(lines)
 
 

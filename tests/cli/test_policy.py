@@ -1,4 +1,4 @@
-"""`citespan policy check` and `citespan policy explain`: what is wrong with a policy, and which of its rules decides."""
+"""`citespan policy check` says what is wrong with a policy, `citespan policy explain` which of its rules decides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from citespan.cli import main, policy_explain
 from citespan.core.leaves import Leaf
 from citespan.core.resolve import digest, resolve
-from citespan.errors import PolicyError
 from citespan.policy_file import load, loads
 from citespan.policy_file.lines import key_lines
 
@@ -21,7 +20,7 @@ version = 1
 
 [defaults]
 max_assumed = 1
-allow = ["reason", "book.note"]
+allow = ["reason", "book_seat.note"]
 
 [tools."*"]
 text = ["lines"]
@@ -31,21 +30,24 @@ accept = ["observed", "user"]
 allow = ["remark"]
 arguments.seat.weak = "ignore"
 
-[tools.book]
+[tools.book_seat]
 on_violation = "abort"
 
-[tools.book.arguments.flight]
+[tools.book_seat.arguments.flight]
 accept = ["observed"]
 from = ["search.flights.*.id"]
 
-[tools.book.arguments."passengers.*.name"]
+[tools.book_seat.arguments."passengers.*.name"]
 accept = ["user"]
 
-[tools.book.arguments.seat]
+[tools.book_seat.arguments.seat]
 values = ["12A", 7]
 
-[tools."airline/book"]
+[tools."airline/book_seat"]
 mode = "tag"
+
+[tools.browse]
+mode = "off"
 """
 LINES = POLICY.splitlines()
 
@@ -57,7 +59,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "book.toml"
 
 
-def explain(argument: str, tool: str = "book", text: str = POLICY) -> policy_explain.Explanation:
+def explain(argument: str, tool: str = "book_seat", text: str = POLICY) -> policy_explain.Explanation:
     return policy_explain.explain(loads(text), key_lines(text), tool, argument, "book.toml")
 
 
@@ -117,31 +119,135 @@ class TestCheck:
         assert main(["policy", "check"]) == 64
 
 
+TEXT = """\
+book_seat, flight: [tools.book_seat.arguments.flight], line 18 decides.
+Accepted kinds: observed.
+It counts as observed only in search.flights.*.id.
+A call in which one of its leaves is not accepted is refused, whatever the budget.
+Where the tool's own read-only hint is trusted, such a call runs, and its span says flagged.
+
+Tables of book.toml that match (a later one wins, key by key):
+  [tools."*"], line 7: 0 literal characters
+  [tools."book*"], line 10: 4 literal characters
+  [tools.book_seat], line 15: 9 literal characters, names the argument
+
+mode             enforce               built in
+on_violation     abort                 [tools.book_seat], line 16
+max_assumed      1                     [defaults], line 4
+accept           observed              [tools.book_seat.arguments.flight], line 19
+weak             count                 built in
+allow            note, reason, remark  [defaults], line 5
+from             search.flights.*.id   [tools.book_seat.arguments.flight], line 20
+run.max_assumed  5                     built in
+run.max_refused  20                    built in
+digest           DIGEST
+"""
+
+
 class TestExplain:
     def test_as_text(self, file: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["policy", "explain", file, "book", "flight"]) == 0
-        assert (
-            capsys.readouterr().out
-            == (
-                "book, flight: [tools.book.arguments.flight], line 18 decides.\n"
-                "Accepted kinds: observed.\n"
-                "It counts as observed only in search.flights.*.id.\n"
-                "A call in which one of its leaves is not accepted is refused, whatever the budget.\n"
-                "Where the tool's own read-only hint is trusted, such a call runs, and its span says flagged.\n"
-                "\n"
-                "Tables of book.toml that match (a later one wins, key by key):\n"
-                '  [tools."*"], line 7: 0 literal characters\n'
-                '  [tools."book*"], line 10: 4 literal characters\n'
-                "  [tools.book], line 15: 4 literal characters, names the argument\n"
-                "\n"
-            )
-            or True
-        )
+        assert main(["policy", "explain", file, "book_seat", "flight"]) == 0
+        assert capsys.readouterr().out == TEXT.replace("DIGEST", digest(loads(POLICY)))
+
+    def test_as_json(self, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["policy", "explain", "--json", file, "book_seat", "seat"]) == 0
+        said = json.loads(capsys.readouterr().out)
+        assert said["decides"] == {"table": "tools.book_seat.arguments.seat", "line": 25}
+        assert said["tables"][1] == {"glob": "book*", "literal": 4, "names_argument": True, "line": 10}
+        assert said["keys"]["values"] == {
+            "value": ["12A", 7],
+            "origins": [{"table": "tools.book_seat.arguments.seat", "line": 26}],
+        }
+        assert said["keys"]["accept"]["value"] == ["observed", "user"]
+        assert said["keys"]["from"] == {"value": None, "origins": []}
 
     def test_a_key_comes_from_the_most_literal_table_that_has_it(self) -> None:
         flight = explain("flight")
         assert key(flight, "max_assumed") == (1, ["defaults: max_assumed = 1"])
-        assert key(flight, "on_violation") == ("abort", ['tools.book: on_violation = "abort"'])
+        assert key(flight, "on_violation") == ("abort", ['tools.book_seat: on_violation = "abort"'])
         assert key(flight, "mode") == ("enforce", ["built in"])
-        assert key(flight, "accept")[1] == ['tools.book.arguments.flight: accept = ["observed"]']
-        assert key(flight, "from")[1] == ['tools.book.arguments.flight: from = ["search.flights.*.id"]']
+        assert key(flight, "accept")[1] == ['tools.book_seat.arguments.flight: accept = ["observed"]']
+        assert key(flight, "from")[1] == ['tools.book_seat.arguments.flight: from = ["search.flights.*.id"]']
+
+    def test_what_an_argument_does_not_say_its_tool_does(self) -> None:
+        assert key(explain("class"), "accept")[1] == ['tools."book*": accept = ["observed", "user"]']
+        assert key(explain("class", "fly"), "accept")[1] == ["built in"]
+
+    def test_tables_of_one_argument_are_merged_too(self) -> None:
+        seat = explain("seat")
+        assert key(seat, "weak") == ("ignore", ['tools."book*".arguments.seat: arguments.seat.weak = "ignore"'])
+        assert key(seat, "values") == (("12A", 7), ['tools.book_seat.arguments.seat: values = ["12A", 7]'])
+
+    @pytest.mark.parametrize("leaf", ["passengers.0.name", "passengers.*.name"])
+    def test_a_leaf_inside_an_argument_has_the_rule_of_its_own_pattern(self, leaf: str) -> None:
+        assert explain(leaf).decides.table == 'tools.book_seat.arguments."passengers.*.name"'
+        assert key(explain(leaf), "accept")[0] == {"user"}
+
+    def test_without_one_it_has_its_arguments(self) -> None:
+        assert explain("flight.code").decides.table == "tools.book_seat.arguments.flight"
+        assert explain("passengers.0.age").decides.table == "tools.book_seat"
+
+    def test_an_allowed_argument_is_settled_by_what_allows_it(self) -> None:
+        assert explain("remark").decides.table == 'tools."book*"'
+        assert explain("note").decides.table == "defaults"
+        assert explain("reason", "fly").why == ("The argument is allowed: it is tagged, and never counted.",)
+        assert "tagged" not in str(explain("note", "fly").why)
+
+    def test_a_table_that_says_nothing_of_arguments_settles_nothing(self) -> None:
+        assert explain("x", "fly").decides == policy_explain.Origin("defaults", 3)
+        assert explain("x", "fly", "version = 1\n").decides.render() == "built in"
+
+    def test_modes_in_words(self) -> None:
+        assert explain("x", "browse").decides.table == "tools.browse"
+        assert explain("x", "browse").why == ('Nothing is held against a call of this tool: mode is "off".',)
+        assert "A call with more runs all the same, and its span says flagged." in explain("x", "airline/book_seat").why
+        assert "Others: at most 1 in a call, all its arguments together, and at most 5 in a run." in explain("x").why
+
+    def test_a_tool_may_be_named_with_its_server(self) -> None:
+        tables = [match.glob for match in explain("x", "airline/book_seat").matches]
+        assert tables == ["*", "book*", "book_seat", "airline/book_seat"]
+        assert [match.glob for match in explain("x").matches] == tables[:3]
+
+    @pytest.mark.parametrize("tool", ["book_seat", "airline/book_seat", "book", "fly", "browse"])
+    @pytest.mark.parametrize("argument", ["flight", "seat", "note", "passengers.0.name", "x"])
+    def test_it_says_what_the_guard_goes_by(self, tool: str, argument: str) -> None:
+        server, _, name = tool.rpartition("/")
+        rules = resolve(loads(POLICY), name, server or None)
+        path = tuple(int(step) if step.isdecimal() else step for step in argument.split("."))
+        rule = rules.argument(Leaf(path, None, "value", path))
+        explanation = explain(argument, tool)
+        assert {setting.key: setting.value for setting in explanation.settings} == {
+            **{name: getattr(rules, name) for name in ("mode", "on_violation", "max_assumed", "read_only", "allow")},
+            "accept": rules.accept if rule.accept is None else rule.accept,
+            "weak": rule.weak or rules.weak,
+            "from": rule.sources,
+            "values": rule.values or None,
+            **{name: getattr(rule, name) or None for name in ("normalize", "projections", "derive", "propose_against")},
+            "run.max_assumed": 5,
+            "run.max_refused": 20,
+        }
+
+    def test_tables_that_tie_are_an_error_with_the_line_of_the_later(
+        self, file: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        Path(file).write_text('version = 1\n[tools."book*"]\n[tools."*seat"]\n[tools."*_bag"]\n')
+        assert main(["policy", "explain", file, "book_bag", "x"]) == 65
+        assert main(["policy", "explain", file, "rent_bag", "x"]) == 0
+        capsys.readouterr()
+        assert main(["policy", "explain", file, "book_seat", "x"]) == 65
+        assert capsys.readouterr().err == (
+            'citespan: book.toml:3: tools."*seat": ties with tools."book*" for book_seat: '
+            "both have 4 literal characters\n"
+        )
+
+    @pytest.mark.parametrize("text, code", [("version = 2\n", 65), (None, 78)])
+    def test_a_policy_that_cannot_be_used(self, text: str | None, code: int, file: str) -> None:
+        Path(file).unlink()
+        if text is not None:
+            Path(file).write_text(text)
+        assert main(["policy", "explain", file, "book_seat", "x"]) == code
+
+    def test_a_table_in_a_pyproject(self, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("pyproject.toml").write_text('[tool.citespan]\nversion = 1\n[tool.citespan.tools.fly]\nmode = "tag"\n')
+        assert main(["policy", "explain", "pyproject.toml", "fly", "to"]) == 0
+        assert capsys.readouterr().out.startswith("fly, to: [tools.fly], line 3 decides.\n")

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("core", deadline=None, database=None, max_examples=120)
+settings.register_profile("core", deadline=None, database=None, max_examples=80)
 settings.load_profile("core")

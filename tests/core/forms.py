@@ -12,6 +12,7 @@ from citespan.core.policy import Policy, ToolRule
 
 LONG = json.dumps({"z": "gate-5", "fill": ["fill"] * 1500}).replace("gate", "\\u0067ate")
 ZEROS = "00124907d41402abc4b2a76b9719d911017c592a"
+POWER = "0001e20d41402abc4b2a76b9719d911017c592aa"
 FULL = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"
 
 
@@ -102,6 +103,7 @@ SAME: dict[str, Form] = {
     "as a commit hash": _text("git_sha", FULL, f"commit {FULL}", FULL),
     "as an abbreviated commit hash": _text("git_sha", FULL, f"commit {FULL}", FULL[:10]),
     "as an abbreviated commit hash that reads like a number": _text("git_sha", ZEROS, f"commit {ZEROS}", ZEROS[:8]),
+    "as an abbreviated commit hash that reads like a power of ten": _text("git_sha", POWER, POWER, POWER[:7]),
     "as what a shell decodes": Form(
         {"x": f"echo {base64.b64encode(b'gate-5').decode()} | base64 -d"},
         "gate-5",

@@ -63,7 +63,7 @@ def _calls_of_keys(places: Places) -> set[int]:
 
 
 @given(RESULTS)
-@settings(max_examples=400)
+@settings(max_examples=250)
 def test_the_index_finds_what_a_linear_search_finds(results: list[Any]) -> None:
     check(results)
 

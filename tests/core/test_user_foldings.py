@@ -230,6 +230,14 @@ def test_a_folding_is_named_on_the_tag_and_the_kind_stays_user() -> None:
     assert agent.kind(3) == "assumed"
 
 
+def test_a_short_text_in_another_case_is_weak() -> None:
+    agent = Agent()
+    agent.run.user("fly to Las Vegas with Ada")
+    assert agent.provenance("LAS").weak
+    assert not agent.provenance("Las").weak
+    assert not agent.provenance("VEGAS").weak
+
+
 def test_folded_messages_over_the_bound_are_forgotten() -> None:
     text = said("ask ADA for twenty-five on July 2nd, 2031")
     for _ in range(12):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from tests.replay.recordings import call, judged, run
 
+from citespan.core.leaves import MAX_LEAVES
 from citespan.core.policy import Policy
 from citespan.replay import Tally, call_line, render
 from citespan.replay.summary import MAX_REASONS, MAX_SHOWN
@@ -128,6 +130,10 @@ class TestSummary:
             "file        runs  bad lines  calls  blocked  flagged  mutating refused\n"
             "runs.jsonl     1          2      0        0        0               0/0\n"
         )
+
+    def test_errors_of_the_guard_are_counted_where_there_are_any(self) -> None:
+        many = call("cut", paths=list(range(MAX_LEAVES + 1)))
+        assert re.search(r"flagged  errors .*\n.* 0 +1 ", render([tally(run(many), policy=Policy(mode="tag"))]))
 
     def test_reasons_name_the_kind_that_is_not_accepted_and_the_budget_that_is_spent(self) -> None:
         strict = Policy(accept=frozenset({"observed"}))

@@ -40,7 +40,7 @@ def check(file: File, as_json: Json = False) -> None:
     except PolicyError as error:
         if as_json:
             problems = [problem._asdict() for problem in error.problems]
-            _print_json({"file": error.source, "ok": False, "problems": problems})
+            _print_json({"file": error.source, "ok": False, "digest": None, "problems": problems})
         else:
             typer.echo(str(error))
         raise typer.Exit(error.exit_code) from error

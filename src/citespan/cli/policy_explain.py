@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from citespan.core.kinds import KINDS
 from citespan.core.leaves import Leaf, Path, wildcard
 from citespan.core.policy import ArgumentRule, Policy, ToolRule
 from citespan.core.resolve import Resolved, digest, resolve
-from citespan.errors import PolicyError
+from citespan.errors import PolicyError, Problem
 from citespan.policy_file.lines import KeyPath
 from citespan.policy_file.problems import dotted_key
 
@@ -90,14 +91,15 @@ def explain(policy: Policy, lines: Mapping[KeyPath, int], tool: str, argument: s
         PolicyError: two tables tie for this tool.
     """
     server, _, name = tool.rpartition("/")
+    matching = _matching(policy, name, server or None)
     try:
         rules = resolve(policy, name, server or None)
     except PolicyError as error:
-        raise PolicyError(source, error.problems) from error
+        raise PolicyError(source, _ties(matching, lines, tool)) from error
     path = _path(argument)
     rule = rules.argument(Leaf(path, None, "value", path))
     entry = _entry(path, rules)
-    finder = _Finder(policy, lines, _matching(policy, name, server or None), name, entry)
+    finder = _Finder(policy, lines, matching, name, entry)
     settings = finder.settings(rules, rule, str(path[0]))
     return Explanation(
         source,
@@ -131,6 +133,19 @@ def _matching(policy: Policy, name: str, server: str | None) -> list[tuple[str, 
         if fnmatchcase(f"{server}/{name}" if "/" in glob else name, glob)
     ]
     return sorted(found, key=lambda entry: literal(entry[0]))
+
+
+def _ties(matching: list[tuple[str, ToolRule]], lines: Mapping[KeyPath, int], tool: str) -> tuple[Problem, ...]:
+    """Each pair of tables of which neither wins."""
+    found = []
+    for (first, _), (second, _) in pairwise(matching):
+        if literal(first) == literal(second):
+            path = ("tools", second)
+            message = (
+                f"ties with {dotted_key(('tools', first))} for {tool}: both have {literal(first)} literal characters"
+            )
+            found.append(Problem(dotted_key(path), message, lines.get(path)))
+    return tuple(found)
 
 
 def literal(glob: str) -> int:

@@ -13,7 +13,7 @@ from citespan.errors import EXIT_BAD_INPUT, EXIT_OK, EXIT_VIOLATIONS, CitespanEr
 def command(
     trajectories: Annotated[
         list[str],
-        typer.Argument(metavar="TRAJECTORY...", help="Trajectory files (JSON lines); - reads standard input."),
+        typer.Argument(metavar="TRAJECTORY", help="Trajectory files (JSON lines); - reads standard input."),
     ],
     policy: Annotated[
         str | None,

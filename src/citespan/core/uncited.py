@@ -23,6 +23,7 @@ MIN_WRAPPED: Final = 4
 MAX_MARKS: Final = 20_000
 MAX_MARK_CHARS: Final = 4 * 1024 * 1024
 _MAX_CHECKS: Final = 64
+MAX_TRIED: Final = 20_000
 HASH_LENGTHS: Final = frozenset({40, 64})
 
 
@@ -97,9 +98,13 @@ def _made_of(folded: str, given: tuple[str, ...]) -> bool:
         return False
     reached: dict[int, frozenset[str] | None] = {0: frozenset()}
     waiting = [0]
+    tried = 0
     while waiting:
         at = waiting.pop()
         used = reached[at]
+        tried += len(pieces.get(folded[at], ())) if at < len(folded) else 0
+        if tried > MAX_TRIED:
+            return True  # hostile repetition must not buy time or a citation
         if at == len(folded):
             if used is None or len(used) > 1:
                 return True

@@ -41,6 +41,8 @@ MAX_HOLDERS: Final = 1024
 MAX_NUMBERS: Final = 200_000
 MAX_NUMERALS: Final = 20_000
 MAX_NUMBER: Final = 32
+#: texts up to this length are weak where only their case folds
+MAX_WEAK_FOLDED: Final = 3
 
 #: what glues a neighbour to a token: `gmail.com` is no token of `ann@gmail.com`, nor `5` of `-5` or `1.5`
 _GLUED_BEFORE = re.compile(r"[\w@/\\~%&+$-]$|[\w][.:]$|(?<!\S)\.$")
@@ -200,7 +202,11 @@ class UserText:
             except KeyError:
                 pass
             found = self._text(value)
-            said = None if found is None else FromUser("message", str(found[0]), found[1], is_weak(value))
+            said = None
+            if found is not None:
+                # `LAS` may be a code, and was said as a word of `Las Vegas`
+                weak = is_weak(value) or (found[1] == "casefold" and len(value) <= MAX_WEAK_FOLDED)
+                said = FromUser("message", str(found[0]), found[1], weak)
             if len(known) < MAX_KNOWN and len(value) <= MAX_KNOWN_CHARS:
                 known[value] = said
             return said

@@ -102,33 +102,36 @@ def render(tallies: Sequence[Tally]) -> str:
     Args:
         tallies: one per file, in order.
     """
-    kinds = [kind for kind in KINDS if any(tally.kinds[kind] for tally in tallies)]
-    bad = any(tally.bad for tally in tallies)
-    headings = [
-        "file",
-        "runs",
-        *(["bad lines"] if bad else []),
-        "calls",
-        "blocked",
-        "flagged",
-        "mutating refused",
-        *kinds,
-    ]
-    rows = [_row(tally, kinds, bad) for tally in tallies]
+    optional: dict[str, bool] = {
+        "bad lines": any(tally.bad for tally in tallies),
+        "errors": any(tally.statuses["error"] for tally in tallies),
+        **{kind: any(tally.kinds[kind] for tally in tallies) for kind in KINDS},
+    }
+    rows = [_row(tally) for tally in tallies]
     if len(tallies) > 1:
-        rows.append(_row(_total(tallies), kinds, bad))
-    blocks = [_aligned([headings, *rows])]
+        rows.append(_row(_total(tallies)))
+    shown = [heading for heading in rows[0] if optional.get(heading, True)]
+    blocks = [_aligned([shown, *([row[heading] for heading in shown] for row in rows)])]
     blocks.extend(_refusals(tally) for tally in tallies if tally.reasons)
     return "\n".join(blocks)
 
 
-def _row(tally: Tally, kinds: Sequence[str], bad: bool) -> list[str]:
-    runs = (tally.trajectories, tally.bad) if bad else (tally.trajectories,)
-    numbers = (*runs, tally.calls, tally.blocked, tally.statuses["flagged"])
+def _row(tally: Tally) -> dict[str, str]:
+    """One row by its headings."""
     refused = f"{tally.mutating_refused}/{tally.mutating}"
     if tally.mutating:
         refused += f" {100 * tally.mutating_refused / tally.mutating:5.1f} %"
-    return [printable(tally.name), *map(str, numbers), refused, *(str(tally.kinds[kind]) for kind in kinds)]
+    return {
+        "file": printable(tally.name),
+        "runs": str(tally.trajectories),
+        "bad lines": str(tally.bad),
+        "calls": str(tally.calls),
+        "blocked": str(tally.blocked),
+        "flagged": str(tally.statuses["flagged"]),
+        "errors": str(tally.statuses["error"]),
+        "mutating refused": refused,
+        **{kind: str(tally.kinds[kind]) for kind in KINDS},
+    }
 
 
 def _total(tallies: Sequence[Tally]) -> Tally:

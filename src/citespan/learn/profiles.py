@@ -1,0 +1,46 @@
+"""How much a finding must be backed before it loosens the policy: three profiles, each a row of one table."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+ProfileName: TypeAlias = Literal["strict", "balanced", "loose"]
+
+
+class Profile(NamedTuple):
+    """Thresholds of one profile. A number of tasks is one of distinct tasks: near-copies of a task count once.
+
+    Args:
+        constants: tasks in which one and the same value must have been seen before it is declared.
+        vocabulary: most different values that an argument may get declared.
+        unseen: the share of an argument's values that were seen in one task only, above which its vocabulary is
+            taken to be open and nothing of it is declared.
+        commentary: tasks in which an argument, or one of its name in other tools, held uncited prose.
+        by_name: "own": only what the tool itself showed counts; "called": other tools of the recording with an argument
+            of this name count too, where the tool was seen to need it once; "declared": also where it was not seen.
+        text: tasks that needed a text projection of a tool's output. prose: the share of lines in that output that may
+            read as prose.
+        argument: tasks that needed a projection of an argument. derive: tasks that needed a computation.
+        chance: how often a computation may explain a made-up value beside the recorded one.
+        sources: tasks that an argument's citations must span before its fields are closed with `from`.
+    """
+
+    name: ProfileName
+    constants: int
+    vocabulary: int
+    unseen: float
+    commentary: int
+    by_name: Literal["own", "called", "declared"]
+    text: int
+    prose: float
+    argument: int
+    derive: int
+    chance: float
+    sources: int
+
+
+PROFILES: Final[dict[ProfileName, Profile]] = {
+    "strict": Profile("strict", 3, 6, 0.2, 3, "own", 3, 0.0, 3, 3, 0.02, 4),
+    "balanced": Profile("balanced", 2, 12, 0.5, 2, "called", 2, 0.1, 2, 2, 0.1, 6),
+    "loose": Profile("loose", 1, 24, 1.0, 1, "declared", 1, 0.2, 1, 1, 0.3, 10),
+}
