@@ -48,7 +48,7 @@ class WatchedSpan(NoSpan):
     def amend(self, decision: Decision) -> None:
         self._watch.decisions[self._number] = decision
 
-    def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
+    def end(self, *, error: BaseException | None = None, note: str | None = None, failed: bool = False) -> None:
         self._watch.endings.setdefault(self._number, []).append(Told(error, note))
 
 

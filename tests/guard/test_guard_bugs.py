@@ -235,7 +235,7 @@ class _Broken(NoTelemetry):
                 if where == "amend":
                     raise RuntimeError("telemetry broke")
 
-            def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
+            def end(self, *, error: BaseException | None = None, note: str | None = None, failed: bool = False) -> None:
                 if where == "end":
                     raise RuntimeError("telemetry broke")
 

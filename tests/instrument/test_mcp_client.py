@@ -47,7 +47,7 @@ class Watch(NoTelemetry):
         endings = self.endings
 
         class Span(NoSpan):
-            def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
+            def end(self, *, error: BaseException | None = None, note: str | None = None, failed: bool = False) -> None:
                 endings.append((error, note))
 
         return Span()

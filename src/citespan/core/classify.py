@@ -149,6 +149,7 @@ def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Obser
     taken, sources = first[-1][0], [source for _, source in first]
     newest = judge.accepted(places[:taken:-1], KEPT_EACH_END)
     sources.extend(source for _, source in reversed(newest))
+    sources = list(dict.fromkeys(sources))  # two pieces of one text are one source
     strong = [source for source in sources if not source.weak]
     if strong and len(strong) < len(sources):
         sources = strong + [source for source in sources if source.weak]
@@ -193,7 +194,7 @@ class _Judge:
             return None
         weak = projection == "tokens" or is_weak(self._leaf.value)
         if (owner.given or scope.marks) and not (owner.confirms and _confirmed(owner.confirms, field, owner.tool)):
-            echoed = self._launders(owner)
+            echoed = self._launders(owner, place)
             if echoed == "state" or echoed == "echo":
                 self.why = echoed
                 return None
@@ -208,15 +209,17 @@ class _Judge:
         tool, server = owner.tool, owner.server
         return Source(tool, server, dotted(path), shown(path), field, projection, owner.ordinal, owner.span, weak)
 
-    def _launders(self, owner: Observation) -> Literal["state", "echo", "wraps"] | None:
+    def _launders(self, owner: Observation, place: Place) -> Literal["state", "echo", "wraps"] | None:
         """Whether the run may have stored the value, or its own call was given it, uncited."""
         if self._forms is None:
             self._forms = forms(self._leaf.value)
         found: Literal["wraps"] | None = None
-        for form in self._forms:
+        # an abbreviated hash may read like a number, and then folds to something else
+        whole = forms(place.value) if place.projection == "git_sha" and place.value != self._leaf.value else ()
+        for form in (*self._forms, *whole):
             if self._scope.marks.bars(form, owner.ordinal) and not self._is_said():
                 return "state"
-            echoed = echo(form, owner.given)
+            echoed = echo(form, owner.given, text=type(self._leaf.value) is str)
             if echoed == "echo":
                 return "echo"
             found = echoed or found

@@ -20,6 +20,9 @@ _NUMBER = re.compile(
 _DATE_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})t(\d{2}:)", re.ASCII)
 _SOLID = re.compile(r"\d+(?:\.\d+)+|[^\W_]+")
 MAX_SCALARS: Final = 1000
+#: escapes of JSON texts; documents in documents are escaped several times
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[\\/\"nrtbf])")
+MAX_ESCAPED: Final = 4
 _DOUBLED = re.compile(r"/(?:\.?/)+")
 _WORDS = re.compile(r"\w+")
 #: after this many places in one text the answer is "occurs": hostile repetition must not buy time or a citation
@@ -65,6 +68,12 @@ def all_forms(value: Any) -> tuple[str, ...]:
     if type(value) is str and is_document(value):
         for scalar in _scalars(value):
             found.update(dict.fromkeys(forms(scalar)))
+    # whatever reads the escapes, and however much there is of it: then its leaves are tokens of the text
+    for _ in range(MAX_ESCAPED):
+        if type(value) is not str or "\\" not in value:
+            break
+        value = _ESCAPE.sub(_unescape, value)
+        found.update(dict.fromkeys(forms(value)))
     return tuple(text for text in found if text)
 
 
@@ -86,6 +95,13 @@ def _scalars(text: str) -> list[Any]:
             if isinstance(at, str) and is_document(at):
                 waiting.extend(_scalars(at))
     return found
+
+
+def _unescape(found: re.Match[str]) -> str:
+    escaped = found.group(1)
+    if escaped[0] == "u" and len(escaped) == 5:
+        return chr(int(escaped[1:], 16))
+    return " " if escaped in "nrtbf" else escaped
 
 
 def squeeze(folded: str) -> str:

@@ -257,20 +257,21 @@ class Index:
             for node in _each(posting, upto):
                 places.path(node, value, value, found)
         if "/" in value and may_normalise(value) and (plain := normal_path(value)) is not None and plain != value:
-            for postings in (self._strings, self._paths):
-                for node in _each(postings.get(plain), upto):
-                    places.path(node, plain, value, found)
+            nodes = (*_each(self._strings.get(plain), upto), *_each(self._paths.get(plain), upto))
+            for node in {id(node): node for node in nodes}.values():  # one that holds both forms is in both
+                places.path(node, plain, value, found)
         if self._texts:
             self._find_pieces(value, upto, found)
         return found
 
     def _find_pieces(self, value: str, upto: int, found: list[Place]) -> None:
-        for node in _each(self._texts.get(value), upto):
-            places.piece(node, value, found)
+        nodes = {id(node): node for node in _each(self._texts.get(value), upto)}
         if len(value) > MIN_SHA:
             for node in _each(self._texts.get(value[:MIN_SHA]), upto):
                 if node.via == "git_sha":
-                    places.piece(node, value, found)
+                    nodes[id(node)] = node
+        for node in nodes.values():
+            places.piece(node, value, found)
 
     def leaves_by_field(self) -> Iterator[tuple[Observation, str, Any]]:
         """Every leaf with its observation and field."""

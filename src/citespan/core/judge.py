@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from citespan.core.classify import Scope, classify
 from citespan.core.decision import Decision, Finding, Mode, Tag, Violation, verdict
-from citespan.core.kinds import Invented
+from citespan.core.kinds import Invented, Kind
 from citespan.core.leaves import Snapshot, dotted
+from citespan.core.policy import ArgumentRule
 from citespan.core.resolve import Resolved
 from citespan.core.schema import Schema
 
@@ -43,6 +44,16 @@ class Budget(Protocol):
         ...
 
 
+_FROM_ONLY: Final[frozenset[Kind]] = frozenset({"observed", "derived"})
+
+
+def accepted(rule: ArgumentRule, rules: Resolved) -> frozenset[Kind]:
+    """The kinds that are no violation for a leaf. `from` without `accept` means: only from these fields."""
+    if rule.accept is not None:
+        return rule.accept
+    return rules.accept if rule.sources is None else _FROM_ONLY
+
+
 def tag(call: Call, scope: Scope, rules: Resolved) -> tuple[Tag, ...]:
     """Judge every leaf of a call."""
     tags: list[Tag] = []
@@ -53,9 +64,10 @@ def tag(call: Call, scope: Scope, rules: Resolved) -> tuple[Tag, ...]:
         for step in leaf.path:
             place = place.at(step)
         rule = rules.argument(leaf)
-        accept = rules.accept if plain or rule.accept is None else rule.accept
+        accept = rules.accept if plain else accepted(rule, rules)
         provenance = classify(leaf, place, scope, rule, accept, rule.weak or rules.weak, tool)
-        allowed = leaf.path[0] in allow
+        # where the policy names the sources, an exemption of the whole argument does not undo that
+        allowed = leaf.path[0] in allow and rule.sources is None
         counted = not allowed and provenance.kind not in accept
         tags.append(Tag(leaf, provenance, counted, allowed, rule.sources is not None))
     return tuple(tags)

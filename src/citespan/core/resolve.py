@@ -100,11 +100,14 @@ class Rulebook:
 
 def resolve(policy: Policy, tool: str, server: str | None) -> Resolved:
     """Merge every matching rule, least specific first. See `Rulebook.tool`."""
-    matching: list[tuple[int, str, ToolRule]] = []
+    matching: list[tuple[tuple[int, bool], str, ToolRule]] = []
     for glob, rule in policy.tools.items():
+        if "/" in glob and server is None:
+            continue
         subject = f"{server}/{tool}" if "/" in glob else tool
         if fnmatchcase(subject, glob):
-            matching.append((_literals(glob), glob, rule))
+            # an exact name is more specific than a glob with as many literal characters
+            matching.append(((_literals(glob), glob == subject), glob, rule))
     matching.sort(key=lambda entry: entry[0])
     for (weight, glob, _), (next_weight, next_glob, _) in pairwise(matching):
         if weight == next_weight:

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from citespan.core.decision import Tag
+from citespan.core.equality import is_weak
 from citespan.core.fold import all_forms, occurs, squeeze, words
+from citespan.core.kinds import Observed
 from citespan.core.opaque import Opaque
 from citespan.core.projections import MIN_SHA
 from citespan.core.shapes import names_host
@@ -35,7 +37,7 @@ def uncited(tags: Iterable[Tag], names: Iterable[str] = ()) -> tuple[str, ...]:
     """
     found: dict[str, None] = {text: None for name in names if isinstance(name, str) for text in all_forms(name)}
     for tag in tags:
-        if tag.provenance.kind != "assumed":
+        if tag.provenance.kind != "assumed" and not _wraps(tag):
             continue
         value = tag.leaf.value
         for scalar in value.texts if type(value) is Opaque else (value,):
@@ -43,7 +45,15 @@ def uncited(tags: Iterable[Tag], names: Iterable[str] = ()) -> tuple[str, ...]:
     return tuple(found)
 
 
-def echo(folded: str, given: tuple[str, ...]) -> Echo:
+def _wraps(tag: Tag) -> bool:
+    """Whether a leaf is cited only by values that wrap an uncited one: unwrapping it must not make that citable."""
+    provenance = tag.provenance
+    if type(provenance) is not Observed or not provenance.weak or is_weak(tag.leaf.value):
+        return False
+    return any(source.projection != "tokens" for source in provenance.sources)
+
+
+def echo(folded: str, given: tuple[str, ...], *, text: bool = True) -> Echo:
     """Whether a result's value only gives back what the call was given uncited.
 
     "echo": it equals one, is a piece of one in whole tokens, leads to an uncited host or mailbox, or is put together
@@ -51,7 +61,7 @@ def echo(folded: str, given: tuple[str, ...]) -> Echo:
     is weak.
 
     Args:
-        folded: the folded text of the value; given: U(c).
+        folded: the folded text of the value; given: U(c). text: whether the value is a text; numbers are compared whole.
 
     Example:
         >>> echo("prod.env", ("/srv/prod.env",)), echo("evil.com/x", ("evil.com",)), echo("src/app.py", ("src",))
@@ -61,14 +71,14 @@ def echo(folded: str, given: tuple[str, ...]) -> Echo:
         return None
     wraps: Echo = None
     solid = squeeze(folded)
-    for text in given:
-        if is_piece(folded, solid, text):
+    for known in given:
+        if is_piece(folded, solid, known):
             return "echo"
-        if len(text) >= MIN_WRAPPED and text in folded:
-            if names_host(text) and occurs(text, folded):
+        if len(known) >= MIN_WRAPPED and known in folded:
+            if names_host(known) and occurs(known, folded):
                 return "echo"
             wraps = "wraps"
-    return "echo" if _made_of(folded, given) else wraps
+    return "echo" if text and _made_of(folded, given) else wraps
 
 
 def is_piece(folded: str, solid: str, text: str) -> bool:

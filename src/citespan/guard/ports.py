@@ -50,8 +50,12 @@ class CallSpan(Protocol):
         """Replace what the span says of the decision: the guard found out later that it must deny."""
         ...
 
-    def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
-        """End the span: clean, with the body's own exception, or noting why a result was not recorded."""
+    def end(self, *, error: BaseException | None = None, note: str | None = None, failed: bool = False) -> None:
+        """End the span: clean, with the body's own exception, or noting why a result was not recorded.
+
+        Args:
+            failed: the body returned its framework's own error result.
+        """
         ...
 
 

@@ -25,7 +25,7 @@ class NoSpan:
     def amend(self, decision: Decision) -> None:
         """Nothing to amend."""
 
-    def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
+    def end(self, *, error: BaseException | None = None, note: str | None = None, failed: bool = False) -> None:
         """Nothing to end."""
 
 

@@ -66,5 +66,5 @@ class _Reported:
     def amend(self, decision: Decision) -> None:
         return None
 
-    def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
+    def end(self, *, error: BaseException | None = None, note: str | None = None, failed: bool = False) -> None:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -42,10 +43,17 @@ class Pinned:
     __slots__ = ("declared", "hint", "schema")
 
     def __init__(self, tool: Tool) -> None:
-        frozen = None if tool.schema is None else orjson.loads(orjson.dumps(dict(tool.schema)))
+        frozen = None if tool.schema is None else _frozen(dict(tool.schema))
         self.schema: Schema = schemas.read(frozen)
         self.declared = self.schema.declared()
         self.hint = tool.hint
+
+
+def _frozen(schema: dict[str, Any]) -> Any:
+    try:
+        return orjson.loads(orjson.dumps(schema))
+    except TypeError:  # integers over 64 bits
+        return json.loads(json.dumps(schema))
 
 
 class RunState:
@@ -67,6 +75,8 @@ class RunState:
         """The tool as first seen; one whose schema nobody knew yet is looked at again."""
         key = (tool.server, tool.name)
         pinned = self._pinned.get(key)
+        if pinned is not None and tool.hint is False:
+            pinned.hint = False  # a hint that turns stricter is believed
         if pinned is None or (not pinned.schema.charted and tool.schema is not None):
             hint = tool.hint if pinned is None else pinned.hint
             pinned = Pinned(tool._replace(hint=hint))

@@ -90,9 +90,13 @@ class Ticket:
     def _handed_on(self, arguments: Mapping[str, Any]) -> bool:
         """Whether these are the objects that the body was given, and still say what was judged."""
         judged, missing = self.arguments, object()
-        if arguments is not judged and arguments is not self._source and (
-            len(arguments) != len(judged)
-            or any(judged.get(name, missing) is not value for name, value in arguments.items())
+        if (
+            arguments is not judged
+            and arguments is not self._source
+            and (
+                len(arguments) != len(judged)
+                or any(judged.get(name, missing) is not value for name, value in arguments.items())
+            )
         ):
             return False
         return self.matches(arguments)
@@ -136,11 +140,17 @@ class Ticket:
             self._done = True
             self._span.end(error=error)
 
+    def unrecorded(self, reason: str) -> None:
+        """The body returned, and what it returned becomes no observation. Only once."""
+        if not self._done:
+            self._done = True
+            self._span.end(note=reason)
+
     def failed(self, reason: str) -> None:
         """The body returned its framework's own error result: a failed call teaches nothing. Only once."""
         if not self._done:
             self._done = True
-            self._span.end(note=reason)
+            self._span.end(note=reason, failed=True)
 
     def _record(self, result: Any) -> str | None:
         judgement = self._judgement

@@ -36,7 +36,7 @@ class Passed:
     def fail(self, error: BaseException) -> None:
         """The outer hook's to do."""
 
-    def failed(self, reason: str) -> None:
+    def unrecorded(self, reason: str) -> None:
         """The outer hook's to do."""
 
 
@@ -179,7 +179,7 @@ class _Items:
 
     def close(self, ticket: Held) -> None:
         if self._why is not None:
-            ticket.failed(f"result not recorded: {self._why}")
+            ticket.unrecorded(f"result not recorded: {self._why}")
         else:
             ticket.finish_json(b"[" + b",".join(self._parts) + b"]")
 

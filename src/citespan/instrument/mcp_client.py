@@ -162,7 +162,7 @@ async def _call_tool(wrapped: Any, session: Any, args: Any, kwargs: Any) -> Any:
     try:
         learned = _read(result)
     except Exception as error:  # the body ran: its result goes to the caller, but nobody can vouch for its content
-        ticket.failed(f"the result could not be read: {type(error).__name__}")
+        ticket.unrecorded(f"the result could not be read: {type(error).__name__}")
         return result
     if learned is None:
         ticket.failed("the server answered with an error or asked for input")

@@ -31,8 +31,8 @@ class _KeptSpan:
     def amend(self, decision: Decision) -> None:
         self._inner.amend(decision)
 
-    def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
-        self._inner.end(error=error, note=note)
+    def end(self, *, error: BaseException | None = None, note: str | None = None, failed: bool = False) -> None:
+        self._inner.end(error=error, note=note, failed=failed)
         span = getattr(self._inner, "span", None)
         if isinstance(span, ReadableSpan) and span.end_time is not None:
             self._kept.append(span)

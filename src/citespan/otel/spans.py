@@ -57,13 +57,13 @@ class OwnSpan:
         """Replace the verdict."""
         _amend(self.span, decision)
 
-    def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
+    def end(self, *, error: BaseException | None = None, note: str | None = None, failed: bool = False) -> None:
         """Note how it ended, then end it; a second time is nothing."""
         if self._ended:
             return
         self._ended = True
-        if error is not None or note:
-            _note(self.span, error, note)
+        if error is not None or note or failed:
+            _note(self.span, error, note, failed)
         _end(self.span)
 
 
@@ -84,20 +84,23 @@ class AdoptedSpan:
         """Replace the verdict."""
         _amend(self.span, decision)
 
-    def end(self, *, error: BaseException | None = None, note: str | None = None) -> None:
+    def end(self, *, error: BaseException | None = None, note: str | None = None, failed: bool = False) -> None:
         """Say why the result became no observation; the rest, the exception included, is the framework's."""
         if note:
-            _note(self.span, None, note)
+            _note(self.span, None, note, False)
 
 
 @never_raises(nothing)
-def _note(span: Span, error: BaseException | None, note: str | None) -> None:
+def _note(span: Span, error: BaseException | None, note: str | None, failed: bool) -> None:
     if not span.is_recording():
         return
     if note:
         span.set_attribute(semconv.UNRECORDED, clean(note, MAX_SPAN_NAME))
     if error is not None and not isinstance(error, GeneratorExit):  # a generator that was left is no error
         span.set_attribute(semconv.ERROR_TYPE, error_type(error))
+        span.set_status(StatusCode.ERROR)
+    elif failed:
+        span.set_attribute(semconv.ERROR_TYPE, semconv.ERROR_TOOL)
         span.set_status(StatusCode.ERROR)
 
 

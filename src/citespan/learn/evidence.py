@@ -1,0 +1,181 @@
+"""What recorded runs showed of each argument, kept in bounded memory: counts by task, never a whole run."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from citespan.core.kinds import Kind, Why
+from citespan.learn.looks import Look
+
+Means: TypeAlias = Literal["text", "argument", "derive", "from"]
+
+#: runs that are kept of one thing seen; thresholds are far below
+MAX_RUNS: Final = 64
+#: different uncited values, and different fields, that are kept of one argument
+MAX_VALUES: Final = 2_000
+MAX_FIELDS: Final = 64
+MAX_PLACES: Final = 20_000
+
+
+class Explanation(NamedTuple):
+    """What the policy would have to admit for an uncited value to be cited.
+
+    Args:
+        means: a text projection of a tool's output, a projection of the argument, a computation, or a field that is
+            named because values of it look unlike each other.
+        subject: the tool whose output it is, the field, or "". what: the projection, or the computation's name.
+    """
+
+    means: Means
+    subject: str
+    what: str
+
+
+class Fact(NamedTuple):
+    """One leaf of one recorded call.
+
+    Args:
+        argument: the leaf's pattern: `path`, `flights.*.date`.
+        mutating: whether nothing says that the tool only reads.
+        known: whether the recording has the value; a trace has not.
+        value: the leaf. seen_as: what it looks like.
+        fields: fields that it was cited from.
+        explained: what would have made it citable.
+        by_chance: for a computation, how many made-up values it would explain as well, and of how many.
+    """
+
+    tool: str
+    argument: str
+    mutating: bool
+    known: bool
+    value: Any
+    seen_as: Look
+    kind: Kind
+    why: Why | None
+    weak: bool
+    fields: tuple[str, ...] = ()
+    explained: Explanation | None = None
+    by_chance: tuple[int, int] = (0, 0)
+
+
+class Output(NamedTuple):
+    """What one result of a tool showed: lines of its texts, those among them that read as prose, prose fields."""
+
+    tool: str
+    lines: int
+    prose_lines: int
+    prose_fields: tuple[str, ...]
+
+
+class Runs:
+    """The runs in which something was seen, as numbers of `Tasks`; the first `MAX_RUNS` of them."""
+
+    __slots__ = ("numbers", "times")
+
+    def __init__(self) -> None:
+        self.numbers: set[int] = set()
+        self.times = 0
+
+    def add(self, run: int) -> None:
+        """Count one sighting."""
+        self.times += 1
+        if len(self.numbers) < MAX_RUNS:
+            self.numbers.add(run)
+
+
+class Place:
+    """All that was seen of one argument of one tool.
+
+    Args:
+        values: uncited values by type and value. looks, kinds: of every value. uncited: runs with an uncited value.
+        prose: runs with an uncited value that says something. fields: sources of cited values.
+        full: whether a bound was reached, so that nothing can be said of the rest.
+    """
+
+    __slots__ = (
+        "chance", "explained", "fields", "full", "kinds", "looks", "mutating", "prose", "runs", "uncited", "unexplained",
+        "values",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.mutating = False
+        self.full = False
+        self.runs = Runs()
+        self.uncited = Runs()
+        self.unexplained = Runs()
+        self.prose = Runs()
+        self.values: dict[tuple[type, Any], Runs] = {}
+        self.looks: dict[Look, int] = {}
+        self.kinds: dict[str, int] = {}
+        self.fields: dict[str, Runs] = {}
+        self.explained: dict[Explanation, Runs] = {}
+        self.chance: dict[Explanation, tuple[int, int]] = {}
+
+    def add(self, fact: Fact, run: int) -> None:
+        """Take one leaf in."""
+        self.mutating = self.mutating or fact.mutating
+        self.runs.add(run)
+        self.looks[fact.seen_as] = self.looks.get(fact.seen_as, 0) + 1
+        kind = f"{fact.kind}, weak" if fact.weak else fact.kind
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        for field in fact.fields:
+            self._put(self.fields, field, run, MAX_FIELDS)
+        if fact.kind != "assumed":
+            return
+        self.uncited.add(run)
+        if fact.explained is not None:
+            self._put(self.explained, fact.explained, run, MAX_FIELDS)
+            hits, tries = self.chance.get(fact.explained, (0, 0))
+            self.chance[fact.explained] = (hits + fact.by_chance[0], tries + fact.by_chance[1])
+        else:
+            self.unexplained.add(run)
+        if fact.known:
+            self._put(self.values, _key(fact.value), run, MAX_VALUES)
+            if fact.seen_as in {"prose", "phrase"}:
+                self.prose.add(run)
+
+    def _put(self, kept: dict[Any, Runs], key: Any, run: int, most: int) -> None:
+        found = kept.get(key)
+        if found is None:
+            if len(kept) >= most:
+                self.full = True
+                return
+            found = kept[key] = Runs()
+        found.add(run)
+
+
+class Evidence:
+    """All places of all tools, and what the tools' outputs look like."""
+
+    __slots__ = ("declared", "full", "lines", "places", "prose_fields", "read_only")
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[str, str], Place] = {}
+        self.lines: dict[str, tuple[int, int]] = {}
+        self.prose_fields: set[str] = set()
+        #: tools that a recording declares -> their top-level text arguments; and those said to only read
+        self.declared: dict[str, frozenset[str]] = {}
+        self.read_only: dict[str, bool] = {}
+        self.full = False
+
+    def add(self, fact: Fact, run: int) -> None:
+        """Take one leaf in."""
+        place = self.places.get((fact.tool, fact.argument))
+        if place is None:
+            if len(self.places) >= MAX_PLACES:
+                self.full = True
+                return
+            place = self.places[fact.tool, fact.argument] = Place()
+        place.add(fact, run)
+
+    def output(self, seen: Output) -> None:
+        """Take one result in."""
+        lines, prose = self.lines.get(seen.tool, (0, 0))
+        self.lines[seen.tool] = (lines + seen.lines, prose + seen.prose_lines)
+        if len(self.prose_fields) < MAX_PLACES:
+            self.prose_fields.update(seen.prose_fields)
+
+
+def _key(value: Any) -> tuple[type, Any]:
+    kind = type(value)
+    return (kind, value) if kind in {str, bool, int, float} else (kind, repr(value))
