@@ -14,7 +14,7 @@ from typing import Annotated, Final, cast
 
 import typer
 
-from citespan.cli import demo, policy, replay
+from citespan.cli import demo, policy, replay, suggest
 from citespan.errors import EXIT_OK, EXIT_USAGE, CitespanError
 
 EXIT_INTERRUPTED: Final = 130
@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 app.command(name="demo")(demo.command)
 app.command(name="replay")(replay.command)
+app.command(name="suggest")(suggest.command)
 app.add_typer(policy.app, name="policy")
 
 

@@ -50,6 +50,7 @@ class Index:
         self._numbers: Posting = {}
         self._others: Posting = {}
         self._keys: Posting = {}
+        #: by hash alone, since the last parts of paths are held nowhere else; every candidate is tested anyway
         self._paths: Posting = {}
         self._texts: Posting = {}
         self._shapes: dict[tuple[str | None, str], Shape] = {}
@@ -143,6 +144,12 @@ class Index:
         if kinds <= {bool, type(None)}:
             self._post_all(self._others, set(values), node)
             return
+        if kinds == {str, type(None)}:
+            self._post(self._others, None, node)
+            said = [(step, value) for step, value in zip(steps, values, strict=True) if value is not None]
+            self.leaves -= len(said)
+            self._post_values([value for _, value in said], node, [step for step, _ in said])
+            return
         text = node.owner.text
         for step, value in zip(steps, values, strict=True):
             kind = type(value)
@@ -196,12 +203,12 @@ class Index:
             if "" in lasts:
                 doubled = True
                 lasts = [value.rstrip("/").rpartition("/")[2] for value in values if "/" in value]
-        self._post_all(self._paths, lasts, node)
+        self._post_all(self._paths, map(hash, lasts), node)
         if doubled or "/." in joined or joined[:2] == "./" or "\0./" in joined:
             for value in values:
                 plain = normal_path(value) if "/" in value else None
                 if plain is not None and plain != value:
-                    self._post(self._paths, plain, node)
+                    self._post(self._paths, hash(plain), node)
 
     def _post_texts(self, value: str, node: Node, step: Step) -> None:
         place = below(node, step)
@@ -253,11 +260,11 @@ class Index:
         if (posting := self._keys.get(value)) is not None:
             for node in _each(posting, upto):
                 places.key(node, value, found)
-        if (posting := self._paths.get(value)) is not None:
+        if (posting := self._paths.get(hash(value))) is not None:
             for node in _each(posting, upto):
                 places.path(node, value, value, found)
         if "/" in value and may_normalise(value) and (plain := normal_path(value)) is not None and plain != value:
-            nodes = (*_each(self._strings.get(plain), upto), *_each(self._paths.get(plain), upto))
+            nodes = (*_each(self._strings.get(plain), upto), *_each(self._paths.get(hash(plain)), upto))
             for node in {id(node): node for node in nodes}.values():  # one that holds both forms is in both
                 places.path(node, plain, value, found)
         if self._texts:

@@ -23,18 +23,20 @@ class Looks:
 
     Args:
         texts: how many texts it holds. prose: whether any of them is prose; both of every text.
-        columns, objects: how many of the field's nodes they were counted in.
-        sampled: of how many texts the shapes below were counted. upto: `texts` when the sample was taken.
+        surveyed: how many of the field's columns and objects those were counted in.
+        sample: the texts whose shapes are counted, `sampled` of them; counts: how many fit each shape asked for.
+        upto: `texts` when the sample was taken. taken: the columns and objects that there were then.
     """
 
-    __slots__ = ("columns", "counts", "objects", "prose", "sample", "texts", "upto")
+    __slots__ = ("counts", "prose", "sample", "sampled", "surveyed", "taken", "texts", "upto")
 
     def __init__(self) -> None:
         self.texts = 0
         self.prose = False
-        self.columns = 0
-        self.objects = 0
+        self.surveyed = (0, 0)
         self.upto = 0
+        self.taken = (0, 0)
+        self.sampled = 0
         self.sample: list[Sequence[str]] = []
         self.counts: dict[str, int] = {}
 
@@ -72,34 +74,44 @@ def _like(node: Node, at: str, value: Any) -> bool:
     alike = looks.counts.get(own)
     if alike is None:
         alike = looks.counts[own] = sum(count(texts, own) for texts in looks.sample)
-    others = sum(map(len, looks.sample)) - 1
+    others = looks.sampled - 1
     return 2 * (alike - 1) >= others
 
 
 def _survey(looks: Looks, place: Shape, at: str) -> None:
     """Count the field's texts and look for prose among those that came since."""
     columns, objects = place.columns.get(at, ()), place.objects
-    if looks.prose or (looks.columns == len(columns) and looks.objects == len(objects)):
+    now = (len(columns), len(objects))
+    if looks.prose or looks.surveyed == now:
         return
-    for texts, longest in _texts(columns[looks.columns :], objects[looks.objects :], at):
+    for texts, longest in _texts(columns[looks.surveyed[0] :], objects[looks.surveyed[1] :], at):
         looks.texts += len(texts)
         if (longest > PROSE_LENGTH or _broken(texts)) and any(
             is_prose(text) and not is_document(text) for text in texts
         ):
             looks.prose = True
             return
-    looks.columns, looks.objects = len(columns), len(objects)
+    looks.surveyed = now
 
 
 def _take_sample(looks: Looks, place: Shape, at: str) -> None:
     """All texts of a field, or `MAX_SAMPLED` of them, evenly spread; taken anew when the field has grown."""
     if looks.texts == looks.upto or (looks.upto > MAX_SAMPLED and looks.texts < GROWTH * looks.upto):
         return
-    stride = 1 + looks.texts // MAX_SAMPLED
     columns, objects = place.columns.get(at, ()), place.objects
-    looks.sample = [texts for texts, _ in _texts(columns[::stride], objects[::stride], at)]
-    looks.counts.clear()
-    looks.upto = looks.texts
+    if looks.texts <= MAX_SAMPLED:
+        # all are counted: those that came since are added, so that a growing field costs each text once
+        fresh = [texts for texts, _ in _texts(columns[looks.taken[0] :], objects[looks.taken[1] :], at)]
+        looks.sample += fresh
+        looks.sampled += sum(map(len, fresh))
+        for wanted in looks.counts:
+            looks.counts[wanted] += sum(count(texts, wanted) for texts in fresh)
+    else:
+        stride = 1 + looks.texts // MAX_SAMPLED
+        looks.sample = [texts for texts, _ in _texts(columns[::stride], objects[::stride], at)]
+        looks.sampled = sum(map(len, looks.sample))
+        looks.counts.clear()
+    looks.upto, looks.taken = looks.texts, (len(columns), len(objects))
 
 
 def _broken(texts: Sequence[str]) -> bool:

@@ -18,11 +18,11 @@ MAX_SHAPED: Final = 256
 _SHAPE = re.compile(
     r"""^(?:
       (?P<date>\d{4}-\d{2}(?:-\d{2})?(?:[T\ ]\d{2}:\d{2}\S*)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{1,2}:\d{2}(?::\d{2})?)
-    | (?P<path>~?\.{0,2}/[^\n]*\S|(?!www\.)[\w@+.-]+(?:/[\w@+.\ -]+)+/?)
-    | (?P<url>[A-Za-z][A-Za-z0-9+.-]*://\S+|www\.\S+)
-    | (?P<email>[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+)
-    | (?P<file>[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,4}|\.[A-Za-z][\w.-]+)
-    | (?P<id>(?=\S{4})(?:(?=\S*\d)[A-Za-z0-9]+(?:[_:#-][A-Za-z0-9]+)*|\#\d+|[0-9a-f]{7,64}))
+    | (?P<path>~?\.{0,2}/[^\n]*\S|(?!www\.)[\w@+.-]++(?:/[\w@+.\ -]++)++/?)
+    | (?P<url>[A-Za-z][A-Za-z0-9+.-]*+://\S+|www\.\S+)
+    | (?P<email>[^\s@]++@[^\s@.]++(?:\.[^\s@.]++)++)
+    | (?P<file>[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,4}|\.[A-Za-z][\w.-]+|(?i:makefile|dockerfile|license|readme|changelog|notice))
+    | (?P<id>(?=\S{4})(?:(?=\S*\d\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+|\#\d+|[0-9a-f]{7,64}))
     )$""",
     re.VERBOSE | re.ASCII | re.MULTILINE,
 )
@@ -54,23 +54,8 @@ def shape(text: str) -> Shape:
     return _NAMES[found.lastgroup or ""]
 
 
-#: shapes that single words without a blank go with: `Makefile` among file names, `main` among branches
-AMONG_WORDS: Final = frozenset({"path", "id"})
-
-
-def fits(text: str, wanted: Shape) -> bool:
-    """Whether a text does not speak against a shape in the field that both are in.
-
-    Example:
-        >>> fits("src/app.py", "path"), fits("Makefile", "path"), fits("Makefile", "email"), fits("two words", "path")
-        (True, True, False, False)
-    """
-    own = shape(text)
-    return own == wanted or (own == "other" and wanted in AMONG_WORDS and not any(map(str.isspace, text)))
-
-
 def count(texts: Sequence[str], wanted: Shape) -> int:
-    """How many texts fit a shape; the same as asking `fits` of each, in one pass over all of them.
+    """How many texts have a shape; the same as asking `shape` of each, in one pass over all of them.
 
     Example:
         >>> count(["a.py", "hello", "src/b.py"], "path")
@@ -78,12 +63,8 @@ def count(texts: Sequence[str], wanted: Shape) -> int:
     """
     joined = "\n".join(texts)
     if wanted in {"json", "other"} or joined.count("\n") != len(texts) - 1 or max(map(len, texts)) > MAX_SHAPED:
-        return sum(fits(text, wanted) for text in texts)
-    shapes = [_NAMES[found.lastgroup or ""] for found in _SHAPE.finditer(joined)]
-    fitting = shapes.count(wanted)
-    if wanted in AMONG_WORDS and len(shapes) < len(texts):
-        fitting += sum(fits(text, wanted) for text in texts if shape(text) == "other")
-    return fitting
+        return sum(shape(text) == wanted for text in texts)
+    return sum(_NAMES[found.lastgroup or ""] == wanted for found in _SHAPE.finditer(joined))
 
 
 _NAMES: Final[dict[str, Shape]] = {

@@ -24,7 +24,8 @@ Echo: TypeAlias = Literal["echo", "wraps"] | None
 MIN_WRAPPED: Final = 4
 MAX_MARKS: Final = 20_000
 MAX_MARK_CHARS: Final = 4 * 1024 * 1024
-_MAX_CHECKS: Final = 64
+#: marks that a piece is compared with; beyond it the answer is "marked"
+_MAX_CHECKS: Final = 512
 MAX_TRIED: Final = 20_000
 HASH_LENGTHS: Final = frozenset({40, 64})
 
@@ -35,7 +36,7 @@ def uncited(tags: Iterable[Tag], names: Iterable[str] = ()) -> tuple[str, ...]:
     Args:
         names: argument names that no schema declares, beside the keys among the tags.
     """
-    found: dict[str, None] = {text: None for name in names if isinstance(name, str) for text in all_forms(name)}
+    found: dict[str, None] = {text: None for name in names for text in all_forms(name)}
     for tag in tags:
         if tag.provenance.kind != "assumed" and not _wraps(tag):
             continue
@@ -238,9 +239,14 @@ class Marks:
                 candidates = marks
         if candidates is None:
             return False
-        return len(candidates) > _MAX_CHECKS or any(
-            ordinal >= mark.since and occurs(folded, mark.text) for mark in candidates
-        )
+        checked = 0
+        for mark in candidates:
+            if ordinal < mark.since:
+                continue
+            checked += 1
+            if checked > _MAX_CHECKS or occurs(folded, mark.text):
+                return True
+        return False
 
     def _bars_host(self, folded: str, ordinal: int, found: list[str]) -> bool:
         return bool(self._hosts) and any(

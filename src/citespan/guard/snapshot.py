@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
-#: results up to this size are copied once more, into exactly the bytes that they need
-SMALL: Final = 4096
+#: types of which no member is a float, and that are most of what results hold
+_NO_NUMBER: Final = frozenset({str, int, bool, type(None)})
 
 
 class Recorded(NamedTuple):
@@ -54,7 +54,8 @@ def read_result(result: Any) -> Reading:
         return _slowly(result)
     if b"null" in data and _has_nan(result):
         return Unreadable("a number that is not finite")
-    return Recorded(bytes(memoryview(data)) if len(data) <= SMALL else data)
+    # a copy: orjson leaves its buffer as large as it grew, and the ledger keeps the bytes
+    return Recorded(bytes(memoryview(data)))
 
 
 def _has_nan(result: Any) -> bool:
@@ -62,14 +63,15 @@ def _has_nan(result: Any) -> bool:
     waiting = [result]
     while waiting:
         at = waiting.pop()
+        kind = type(at)
         if isinstance(at, float):
             if at - at != 0:
                 return True
         elif isinstance(at, dict):
-            waiting.extend(at.values())
+            waiting.extend([member for member in at.values() if type(member) not in _NO_NUMBER])
         elif isinstance(at, list | tuple):
-            waiting.extend(at)
-        elif hasattr(type(at), "__pydantic_serializer__") or hasattr(type(at), "__dataclass_fields__"):
+            waiting.extend([member for member in at if type(member) not in _NO_NUMBER])
+        elif hasattr(kind, "__pydantic_serializer__") or hasattr(kind, "__dataclass_fields__"):
             waiting.extend(vars(at).values() if hasattr(at, "__dict__") else ())
     return False
 
@@ -87,4 +89,4 @@ def _slowly(result: Any) -> Reading:
 
 def is_empty(data: bytes) -> bool:
     """Whether a result holds nothing at all: null, `""`, `[]` or `{}` (design section 2: not a source)."""
-    return data in {b"null", b'""', b"[]", b"{}"}
+    return len(data) <= 4 and data in {b"null", b'""', b"[]", b"{}"}

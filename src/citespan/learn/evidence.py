@@ -88,7 +88,7 @@ class Place:
 
     Args:
         values: uncited values by type and value. looks, kinds: of every value. uncited: runs with an uncited value.
-        prose: runs with an uncited value that says something. fields: sources of cited values.
+        prose: runs with an uncited value that says something.
         full: whether a bound was reached, so that nothing can be said of the rest.
     """
 
@@ -107,7 +107,8 @@ class Place:
         self.values: dict[tuple[type, Any], Runs] = {}
         self.looks: dict[Look, int] = {}
         self.kinds: dict[str, int] = {}
-        self.fields: dict[str, Runs] = {}
+        #: the fields that one value was found in, together -> runs
+        self.fields: dict[tuple[str, ...], Runs] = {}
         self.explained: dict[Explanation, Runs] = {}
         self.chance: dict[Explanation, tuple[int, int]] = {}
 
@@ -118,8 +119,8 @@ class Place:
         self.looks[fact.seen_as] = self.looks.get(fact.seen_as, 0) + 1
         kind = f"{fact.kind}, weak" if fact.weak else fact.kind
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
-        for field in fact.fields:
-            self._put(self.fields, field, run, MAX_FIELDS)
+        if fact.fields:
+            self._put(self.fields, fact.fields, run, MAX_FIELDS)
         if fact.kind != "assumed":
             return
         self.uncited.add(run)
