@@ -22,7 +22,7 @@ _SHAPE = re.compile(
     | (?P<url>[A-Za-z][A-Za-z0-9+.-]*+://\S+|www\.\S+)
     | (?P<email>[^\s@]++@[^\s@.]++(?:\.[^\s@.]++)++)
     | (?P<file>[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,4}|\.[A-Za-z][\w.-]+|(?i:makefile|dockerfile|license|readme|changelog|notice))
-    | (?P<id>(?=\S{4})(?:(?=\S*\d\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+|\#\d+|[0-9a-f]{7,64}))
+    | (?P<id>(?=\S{4})(?:(?=[A-Z0-9]*+$)(?=\S*\d)\S++|(?=\S*\d\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+|\#\d+|[0-9a-f]{7,64}))
     )$""",
     re.VERBOSE | re.ASCII | re.MULTILINE,
 )

@@ -12,7 +12,7 @@ from citespan.trajectories import Trajectory
 
 
 class Learner:
-    """Learns from runs as they come, in bounded memory.
+    """Learns from runs as they come, in bounded memory. `tasks` says which of them are near-copies.
 
     Example:
         `learner.add(trajectory)` ... `learner.draft("balanced")`
@@ -21,12 +21,12 @@ class Learner:
     def __init__(self) -> None:
         self._collector = Collector()
         self._evidence = Evidence()
-        self._tasks = Tasks()
+        self.tasks = Tasks()
         self._runs = 0
 
     def add(self, trajectory: Trajectory) -> None:
         """Learn from one recorded run."""
-        self.take(self._collector.see(trajectory), self._tasks.add(trajectory))
+        self.take(self._collector.see(trajectory), self.tasks.add(trajectory))
 
     def take(self, seen: Seen, run: int) -> None:
         """Learn from what a run showed."""
@@ -43,6 +43,6 @@ class Learner:
 
     def draft(self, profile: ProfileName) -> Draft:
         """What the policy would say."""
-        decider = Decider(self._evidence, self._tasks, PROFILES[profile])
+        decider = Decider(self._evidence, self.tasks, PROFILES[profile])
         full = self._evidence.full or any(place.full for place in self._evidence.places.values())
-        return Draft(profile, self._runs, len(self._tasks), decider.tools(), full=full)
+        return Draft(profile, self._runs, len(self.tasks), decider.tools(), full=full)
