@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 
 from citespan.errors import EXIT_OK, UsageError
 
+STANDARD_INPUT: Final = "-"
+_START: Final = 4096
+_TRACE: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resource_?[sS]pans"')
+
 
 def command(
     recordings: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Trajectory files, or traces written in tag mode; - reads standard input."),
+        typer.Argument(
+            metavar="FILE...", help="Trajectory files, or traces written in tag mode; - reads standard input."
+        ),
     ],
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write it; standard output by default.")
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where to write it; standard output by default."),
     ] = None,
     profile: Annotated[
         Literal["strict", "balanced", "loose"],
@@ -30,15 +39,20 @@ def command(
     from citespan.cli.progress import Bar
     from citespan.learn import Learner, render
     from citespan.policy_file import loads
-    from citespan.trajectories import STANDARD_INPUT, read_trajectories
+    from citespan.traces.reader import read_spans
+    from citespan.trajectories import read_trajectories
 
     if recordings.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input can be read once: give - only once")
     learner = Learner()
     with Bar("suggest", recordings) as bar:
         for source in recordings:
-            for trajectory in read_trajectories(source, progress=bar.advance):
-                learner.add(trajectory)
+            if is_trace(source):
+                for span in read_spans(source, progress=bar.advance):
+                    learner.add_span(span)
+            else:
+                for trajectory in read_trajectories(source, progress=bar.advance):
+                    learner.add(trajectory)
     text = render(learner.draft(profile))
     loads(text, output or "<suggested>")  # what is written can be used
     if output is None:
@@ -49,3 +63,16 @@ def command(
         except OSError as error:
             raise UsageError(f"{output}: cannot be written: {error.strerror}") from error
     raise typer.Exit(EXIT_OK)
+
+
+def is_trace(source: str) -> bool:
+    """Whether a file starts as a trace file does; of standard input nothing is taken away by looking."""
+    try:
+        if source == STANDARD_INPUT:
+            start = sys.stdin.buffer.peek(_START)  # type: ignore[attr-defined]
+        else:
+            with Path(source).open("rb") as file:
+                start = file.read(_START)
+    except OSError:
+        return False  # the reader says why
+    return _TRACE.match(start) is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from citespan.core import shapes
 from citespan.core.leaves import field_step
 from citespan.core.places import Node, Place, Shape, field_at, member, values
 from citespan.core.shapes import PROSE_LENGTH, SHAPED, count, is_document, is_prose, shape
@@ -38,7 +39,7 @@ class Looks:
         self.taken = (0, 0)
         self.sampled = 0
         self.sample: list[Sequence[str]] = []
-        self.counts: dict[str, int] = {}
+        self.counts: dict[shapes.Shape, int] = {}
 
 
 def looks_like_its_field(place: Place) -> bool:

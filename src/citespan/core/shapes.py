@@ -22,7 +22,9 @@ _SHAPE = re.compile(
     | (?P<url>[A-Za-z][A-Za-z0-9+.-]*+://\S+|www\.\S+)
     | (?P<email>[^\s@]++@[^\s@.]++(?:\.[^\s@.]++)++)
     | (?P<file>[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,4}|\.[A-Za-z][\w.-]+|(?i:makefile|dockerfile|license|readme|changelog|notice))
-    | (?P<id>(?=\S{4})(?:(?=[A-Z0-9]*+$)(?=\S*\d)\S++|(?=\S*\d\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+|\#\d+|[0-9a-f]{7,64}))
+    | (?P<id>(?=\S{4})(?:(?=[A-Z0-9]*+$)(?=\S*\d)\S++|(?=\S*\d\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+|\#\d+
+        |[0-9a-f]{7,64}))
+    | (?P<code>(?=\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+)
     )$""",
     re.VERBOSE | re.ASCII | re.MULTILINE,
 )
@@ -55,18 +57,37 @@ def shape(text: str) -> Shape:
 
 
 def count(texts: Sequence[str], wanted: Shape) -> int:
-    """How many texts have a shape; the same as asking `shape` of each, in one pass over all of them.
+    """How many texts go with a shape, in one pass over all of them.
+
+    A word with a single digit (`item-7`) has no shape of its own, and goes with ids: `item-10` may follow it.
 
     Example:
-        >>> count(["a.py", "hello", "src/b.py"], "path")
-        2
+        >>> count(["a.py", "hello", "src/b.py"], "path"), count(["item-9", "item-10"], "id")
+        (2, 2)
     """
     joined = "\n".join(texts)
     if wanted in {"json", "other"} or joined.count("\n") != len(texts) - 1 or max(map(len, texts)) > MAX_SHAPED:
-        return sum(shape(text) == wanted for text in texts)
-    return sum(_NAMES[found.lastgroup or ""] == wanted for found in _SHAPE.finditer(joined))
+        return sum(goes_with(text, wanted) for text in texts)
+    groups = _GROUPS[wanted]
+    return sum(found.lastgroup in groups for found in _SHAPE.finditer(joined))
 
 
+def goes_with(text: str, wanted: Shape) -> bool:
+    """Whether one text goes with a shape; see `count`."""
+    if shape(text) == wanted:
+        return True
+    found = _SHAPE.match(text) if wanted == "id" and len(text) <= MAX_SHAPED and "\n" not in text else None
+    return found is not None and found.lastgroup == "code"
+
+
+#: the expression's groups that go with a shape
+_GROUPS: Final[dict[Shape, frozenset[str]]] = {
+    "date": frozenset({"date"}),
+    "path": frozenset({"path", "file"}),
+    "url": frozenset({"url"}),
+    "email": frozenset({"email"}),
+    "id": frozenset({"id", "code"}),
+}
 _NAMES: Final[dict[str, Shape]] = {
     "date": "date",
     "path": "path",
@@ -74,6 +95,7 @@ _NAMES: Final[dict[str, Shape]] = {
     "url": "url",
     "email": "email",
     "id": "id",
+    "code": "other",
 }
 
 _HOST = re.compile(

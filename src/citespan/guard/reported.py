@@ -19,12 +19,27 @@ from citespan.guard.ticket import Ticket
 from citespan.guard.trouble import report
 
 
+def started(context: Context) -> int:
+    """The ledger's moment in a context: to be kept when a reported call starts, and given to `observe`."""
+    run = current_run(context)
+    return 0 if run is None else run.state.ledger.moment()
+
+
 def observe(
-    tool: Tool, arguments: Mapping[str, Any] | None, result: Any, *, context: Context, span: SpanRef | None
+    tool: Tool,
+    arguments: Mapping[str, Any] | None,
+    result: Any,
+    *,
+    context: Context,
+    span: SpanRef | None,
+    since: int | None = None,
 ) -> None:
     """Learn a result that somebody else's instrumentation reports (design section 5.2). Never raises.
 
     The call's own uncited values are worked out anew, so that an echo stays an echo.
+
+    Args:
+        since: the moment at which the call started (`started`): what came later vouches for none of its arguments.
     """
     try:
         run = current_run(context)
@@ -35,13 +50,16 @@ def observe(
         snap = snapshot(dict(arguments or {}), pinned.schema)
         unlimited = RunBudget(len(snap.leaves), 0)
         call = Call(tool.name, tool.server, snap, pinned.schema, rules.read_only, False)
-        decision = decide(call, run.state.scope(None), rules, unlimited, run.rulebook.digest)._replace(mode="tag")
+        moment = run.state.ledger.moment() if since is None else since
+        decision = decide(call, run.state.scope(None, moment), rules, unlimited, run.rulebook.digest)._replace(
+            mode="tag"
+        )
         judgement = Judgement(
             ToolCall(tool.name, tool.server, snap, pinned.declared, None, None, None, None),
             decision,
             run,
             rules,
-            run.state.ledger.moment(),
+            moment,
         )
         given = mark(judgement, decision)
         if given is None:

@@ -96,10 +96,10 @@ class RunState:
                     self._steps.popitem(last=False)
             return moment
 
-    def scope(self, step: str | None) -> Scope:
-        """What a call that starts now, in this step, may cite."""
+    def scope(self, step: str | None, moment: int | None = None) -> Scope:
+        """What a call of this step may cite; without a step one that started at `moment`, by default now."""
         return Scope(
-            self.ledger.view(self.moment(step)),
+            self.ledger.view(self.moment(step) if moment is None else moment),
             self.given.view(),
             self.said,
             self.marks,

@@ -124,6 +124,10 @@ class Decider:
             for (kind, value), runs in place.values.items()
             if (look(value) in CHOICES or value == "") and (kind is not str or not self._looked_up(place))
         }
+        if set(map(type, choices)) == {bool} and self._count(*choices.values()) >= self._profile.constants:
+            return [Line(value, self._count(runs), runs.times) for value, runs in choices.items()] + [
+                Line(value, 0, 0, "the other truth value") for value in (True, False) if value not in choices
+            ]
         counts = {value: self._count(runs) for value, runs in choices.items()}
         sightings = sum(counts.values())
         if place.full or not sightings or len(choices) > 4 * self._profile.vocabulary:

@@ -22,9 +22,14 @@ class Line(NamedTuple):
 
 
 class ArgumentDraft(NamedTuple):
-    """What the policy would say of one argument, by key; `from` tightens, the others loosen."""
+    """What the policy would say of one argument, by key; `from` tightens, the others loosen.
+
+    Args:
+        closed: whether nothing but the fields of `from` may be cited, not even what the user said.
+    """
 
     lines: dict[Key, list[Line]]
+    closed: bool = False
 
 
 class ToolDraft(NamedTuple):

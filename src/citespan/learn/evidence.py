@@ -121,14 +121,14 @@ class Place:
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         if fact.fields:
             self._put(self.fields, fact.fields, run, MAX_FIELDS)
-        if fact.kind != "assumed":
-            return
-        self.uncited.add(run)
         if fact.explained is not None:
             self._put(self.explained, fact.explained, run, MAX_FIELDS)
             hits, tries = self.chance.get(fact.explained, (0, 0))
             self.chance[fact.explained] = (hits + fact.by_chance[0], tries + fact.by_chance[1])
-        else:
+        if fact.kind != "assumed":
+            return
+        self.uncited.add(run)
+        if fact.explained is None:
             self.unexplained.add(run)
         if fact.known:
             self._put(self.values, _key(fact.value), run, MAX_VALUES)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from citespan import semconv
+from citespan.learn import spans
 from citespan.learn.collect import Collector, Seen
 from citespan.learn.decide import Decider
 from citespan.learn.draft import Draft
 from citespan.learn.evidence import Evidence
 from citespan.learn.profiles import PROFILES, ProfileName
 from citespan.learn.tasks import Tasks
+from citespan.traces.model import SpanRecord
 from citespan.trajectories import Trajectory
+
+#: traces that are told apart; spans of further ones are left out
+MAX_TRACES: Final = 1_000_000
 
 
 class Learner:
@@ -23,6 +31,9 @@ class Learner:
         self._evidence = Evidence()
         self.tasks = Tasks()
         self._runs = 0
+        self._traces: dict[str, int] = {}
+        #: run of a trace -> its calls with the digests of their arguments, in any order
+        self._calls: dict[int, int] = {}
 
     def add(self, trajectory: Trajectory) -> None:
         """Learn from one recorded run."""
@@ -41,8 +52,33 @@ class Learner:
         for output in seen.outputs:
             evidence.output(output)
 
+    def add_span(self, span: SpanRecord) -> None:
+        """Learn from one span of a trace; spans that citespan did not judge say nothing."""
+        if not spans.is_judged(span):
+            return
+        run = self._traces.get(span.trace_id)
+        if run is None:
+            if len(self._traces) >= MAX_TRACES:
+                self._evidence.full = True
+                return
+            run = self._traces[span.trace_id] = self.tasks.join(())
+            self._runs += 1
+        self._calls[run] = self._calls.get(run, 0) + spans.key(span)
+        tool, reads = str(span.attributes[semconv.TOOL_NAME]), spans.only_reads(span)
+        if reads is not None:
+            self._evidence.read_only[tool] = reads and self._evidence.read_only.get(tool, True)
+        for fact in spans.facts(span):
+            self._evidence.add(fact, run)
+
     def draft(self, profile: ProfileName) -> Draft:
         """What the policy would say."""
+        self._join_traces()
         decider = Decider(self._evidence, self.tasks, PROFILES[profile])
         full = self._evidence.full or any(place.full for place in self._evidence.places.values())
-        return Draft(profile, self._runs, len(self.tasks), decider.tools(), full=full)
+        return Draft(profile, self._runs, len(self.tasks), decider.tools(), bool(self._traces), full)
+
+    def _join_traces(self) -> None:
+        """Traces with the same calls and digests are near-copies."""
+        first: dict[int, int] = {}
+        for run, calls in self._calls.items():
+            self.tasks.same(run, first.setdefault(calls, run))

@@ -23,6 +23,8 @@ MAX_PHRASE_WORDS: Final = 3
 MAX_WORD: Final = 24
 SMALL: Final = 100
 _WORD = re.compile(r"[^\W\d_]+(?:[_-][^\W\d_]+)*")
+#: the month of a year, as cards have it
+_MONTH = re.compile(r"(?:0?[1-9]|1[0-2])/(?:\d\d|(?:19|20)\d\d)")
 _ACCOUNT = re.compile(r"[+#]?\d[\d .()-]{3,}")
 
 
@@ -52,7 +54,7 @@ def _text(value: str) -> Look:
         return "json"
     if len(text) > 256 or "\n" in text:
         return "prose"
-    if read_date(text) is not None:
+    if read_date(text) is not None or _MONTH.fullmatch(text):
         return "date"
     found = shape(text)
     if found in {"email", "url", "date", "path", "id"}:

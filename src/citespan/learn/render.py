@@ -54,7 +54,9 @@ def _header(draft: Draft) -> Iterator[str]:
     if draft.full:
         lines.append("Some arguments had more different values than are kept; nothing was declared for those.")
     if draft.valueless:
-        lines.append("Traces hold no values: what only a value can show (values, allow, derive) was not learned from them.")
+        lines.append(
+            "Traces hold no values: what only a value can show (values, allow, derive) was not learned from them."
+        )
     text = "".join(_comment(line) for line in lines)
     review = list(_review(draft))
     if review:
@@ -109,8 +111,9 @@ def _argument(tool: str, name: str, argument: ArgumentDraft) -> str:
     for key in _ORDER:
         if key in argument.lines:
             text += _lines(key, argument.lines[key])
-    if "derive" in argument.lines:
-        text += 'accept = ["observed", "user", "schema", "invented", "derived"]\n'
+    if "derive" in argument.lines or ("from" in argument.lines and not argument.closed):
+        text += 'accept = ["observed", "user", "schema", "invented"'
+        text += ', "derived"]\n' if "derive" in argument.lines else "]\n"
     return text
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import orjson
@@ -49,17 +49,21 @@ class Tasks:
         """Take a run in; returns its own number."""
         return self.join(keys(trajectory))
 
-    def join(self, shared: Iterator[bytes] | list[bytes]) -> int:
+    def join(self, shared: Iterable[bytes]) -> int:
         """Take a run in by its keys."""
         number = len(self._parents)
         self._parents.append(number)
         for key in shared:
             other = self._keys.get(key)
             if other is not None:
-                self._parents[self.task(number)] = self.task(other)
+                self.same(number, other)
             elif len(self._keys) < MAX_KEYS:
                 self._keys[key] = number
         return number
+
+    def same(self, number: int, other: int) -> None:
+        """Take two runs for near-copies."""
+        self._parents[self.task(number)] = self.task(other)
 
     def task(self, number: int) -> int:
         """The task of a run, as known by now."""

@@ -26,6 +26,8 @@ from citespan.otel.posture import logger
 VARIABLE: Final = "CITESPAN_DIGEST_KEY"
 KEY_BYTES: Final = 32
 DIGEST_BYTES: Final = 8
+MAX_KNOWN: Final = 1024
+MAX_KNOWN_CHARS: Final = 128
 
 
 class Digester:
@@ -40,17 +42,31 @@ class Digester:
         (False, True)
     """
 
-    __slots__ = ("_fresh", "key_id")
+    __slots__ = ("_fresh", "_known", "key_id")
 
     def __init__(self, key: bytes) -> None:
         self._fresh = blake2b(key=key, digest_size=DIGEST_BYTES)
+        #: digests of short texts: agents pass the same names again and again
+        self._known: dict[str, str] = {}
         #: names the key without giving it away: 8 hex digits
         self.key_id = blake2b(b"key id", key=key, digest_size=4).hexdigest()
 
     def digest(self, value: Any) -> str:
         """Digest of a leaf, 16 hex digits. Values that are equal as JSON have one digest, others have not."""
+        if type(value) is not str:
+            return self._make(_canonical(value))
+        known = self._known.get(value)
+        if known is None:
+            known = self._make(b"s" + value.encode("utf-8", "surrogatepass"))
+            if len(value) <= MAX_KNOWN_CHARS:
+                if len(self._known) >= MAX_KNOWN:
+                    self._known.clear()
+                self._known[value] = known
+        return known
+
+    def _make(self, data: bytes) -> str:
         state = self._fresh.copy()
-        state.update(b"s" + value.encode("utf-8", "surrogatepass") if type(value) is str else _canonical(value))
+        state.update(data)
         return state.hexdigest()
 
 

@@ -39,7 +39,7 @@ from citespan.guard.context import current_call, judged
 from citespan.guard.examine import Judgement, examine, mark
 from citespan.guard.ports import Tool
 from citespan.guard.registry import registry
-from citespan.guard.reported import observe
+from citespan.guard.reported import observe, started
 from citespan.guard.trouble import broken
 from citespan.otel.content import WHOLE, arguments_of, result_of
 from citespan.otel.posture import never_raises, nothing, report
@@ -59,6 +59,7 @@ class _Open(NamedTuple):
     tool: Tool
     arguments: Mapping[str, Any] | None
     context: Context
+    since: int
 
 
 class _Seen(NamedTuple):
@@ -157,7 +158,9 @@ class ProvenanceSpanProcessor(SpanProcessor):
     def _remember(self, span: Span, seen: _Seen) -> None:
         if len(self._open) >= MAX_OPEN:
             self._open.pop(next(iter(self._open)), None)
-        self._open[span.get_span_context().span_id] = _Open(span, seen.tool, seen.arguments, seen.context)
+        self._open[span.get_span_context().span_id] = _Open(
+            span, seen.tool, seen.arguments, seen.context, started(seen.context)
+        )
 
     def _judge(self, span: Span, seen: _Seen) -> None:
         started = time.perf_counter()
@@ -204,7 +207,7 @@ class ProvenanceSpanProcessor(SpanProcessor):
         failed = span.status.status_code is StatusCode.ERROR or semconv.ERROR_TYPE in attributes
         # a failed call teaches nothing, but an uncited value that went into it may have been stored
         result = None if failed else result_of(attributes)
-        observe(known.tool, arguments, result, context=known.context, span=reference(known.span))
+        observe(known.tool, arguments, result, context=known.context, span=reference(known.span), since=known.since)
 
 
 def _tool(name: str, attributes: Mapping[str, Any]) -> Tool:
