@@ -15,7 +15,7 @@ IMAGE = Path(__file__).parent / "images" / "demo.svg"
 
 def main() -> None:
     """Play the demo into a recording console and save it."""
-    console = Console(record=True, width=124, highlight=False, force_terminal=True, file=open("/dev/null", "w"))  # noqa: PTH123, SIM115
+    console = Console(record=True, width=124, highlight=False, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115
     with tempfile.TemporaryDirectory(prefix="citespan-demo-") as name:
         folder = demo.prepare(Path(name) / "demo")
         demo.perform(folder, console)

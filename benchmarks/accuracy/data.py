@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from citespan.learn import Tasks
 from citespan.trajectories import Trajectory, read_trajectories
 
 ENVIRONMENT_VARIABLE: Final = "CITESPAN_DATA"
@@ -55,11 +56,12 @@ ATTACKS: Final = (
 
 
 class Recorded(NamedTuple):
-    """A run with the task that it is a copy of, and the fold of that task."""
+    """A run with the task that it is a copy of, the fold of that task, and whether it counts as correct."""
 
     trajectory: Trajectory
     task: str
     fold: int
+    correct: bool = True
 
 
 def folder(named: str | None) -> Path | None:
@@ -71,9 +73,8 @@ def folder(named: str | None) -> Path | None:
 
 
 def correct(where: Path, suite: Suite) -> list[Recorded]:
-    """The correct runs of a suite; of a model's runs those that the benchmark rewarded."""
-    runs = [run for run in _read(where, suite.file) if run.raw.get("reward", 1) == 1]
-    return _folded([(run, task_of(run)) for run in runs])
+    """The runs of a suite, in folds. Of a model's runs those count as correct that the benchmark rewarded."""
+    return _folded([(run, task_of(run)) for run in _read(where, suite.file)])
 
 
 def attacked(where: Path, attack: Attack, gold: list[Recorded]) -> list[Recorded]:
@@ -109,6 +110,19 @@ def _read(where: Path, file: str) -> Iterator[Trajectory]:
 
 
 def _folded(runs: list[tuple[Trajectory, str]]) -> list[Recorded]:
-    """Tasks in a fixed order, spread over the folds."""
-    tasks = {task: index % FOLDS for index, task in enumerate(sorted({task for _, task in runs}))}
-    return [Recorded(run, task, tasks[task]) for run, task in runs]
+    """Tasks in a fixed order, spread over the folds; near-copies by `suggest`'s own rule are in one fold too."""
+    tasks = Tasks()
+    named: dict[str, int] = {}
+    numbers = []
+    for run, task in runs:
+        number = tasks.add(run)
+        tasks.same(number, named.setdefault(task, number))
+        numbers.append(number)
+    first: dict[int, str] = {}
+    for number, (_, task) in zip(numbers, runs, strict=True):
+        first[tasks.task(number)] = min(task, first.get(tasks.task(number), task))
+    folds = {task: index % FOLDS for index, task in enumerate(sorted(set(first.values())))}
+    return [
+        Recorded(run, task, folds[first[tasks.task(number)]], run.raw.get("reward", 1) == 1)
+        for number, (run, task) in zip(numbers, runs, strict=True)
+    ]

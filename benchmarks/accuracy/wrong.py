@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import random
 import string
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from benchmarks.accuracy.judge import Moment
+from benchmarks.accuracy.judge import Moment, put
 from citespan.core.decision import Tag
 from citespan.core.fold import fold
-from citespan.core.leaves import Path
 from citespan.learn.looks import look
 
 #: what a guess is measured with: values that name a thing in the world
@@ -55,16 +53,6 @@ def measure(moment: Moment, changes: tuple[Change, ...], counts: dict[str, Count
             assumed = found is not None and found.provenance.kind == "assumed"
             counts[change.title]["n"] += 1
             counts[change.title]["caught"] += assumed if change.assumed else bool(decision.counted)
-
-
-def put(arguments: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
-    """The arguments with another value at a path."""
-    changed = copy.deepcopy(arguments)
-    at: Any = changed
-    for step in path[:-1]:
-        at = at[step]
-    at[path[-1]] = value
-    return changed
 
 
 def _made_up(tag: Tag, moment: Moment, seed: random.Random) -> Any:

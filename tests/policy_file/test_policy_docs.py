@@ -11,11 +11,12 @@ from typing import Any
 import jsonschema
 import pytest
 
+from citespan.core.computation import COMPUTATIONS
 from citespan.core.policy import Policy
 from citespan.core.projections import PROJECTIONS
 from citespan.core.resolve import digest, resolve
 from citespan.errors import PolicyError
-from citespan.policy_file import checks, load, loads, models, problems, schema
+from citespan.policy_file import load, loads, models, problems, schema
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "citespan.toml"
@@ -49,11 +50,9 @@ def keys_of(document: dict[str, Any]) -> set[tuple[str, str]]:
 
 def all_keys() -> set[tuple[str, str]]:
     tables: dict[str, type[models.Table]] = {"": models.PolicyTable, **problems.TABLES}
-    keys = {
+    return {
         (header, field.alias or name) for header, table in tables.items() for name, field in table.model_fields.items()
     }
-    # nothing can be derived yet, so no policy that loads can have the key; the page shows what is said
-    return keys if any(checks.DERIVATIONS.values()) else keys - {('tools."glob".arguments.NAME', "derive")}
 
 
 class TestExample:
@@ -103,8 +102,11 @@ class TestPage:
 
     def test_every_projection_is_listed_as_the_table_has_it(self) -> None:
         for row in PROJECTIONS.values():
-            later = "" if row.ready else " Not in this version."
-            assert f"| `{row.name}` | {row.stage} | {row.brief}{later} |\n" in PAGE
+            assert f"| `{row.name}` | {row.stage} | {row.brief} |\n" in PAGE
+
+    def test_every_computation_is_listed_with_its_risk_as_the_table_has_it(self) -> None:
+        for row in COMPUTATIONS.values():
+            assert f"| `{row.name}` | {row.brief} | {row.risk} |\n" in PAGE
 
     def test_every_link_inside_it_has_a_heading(self) -> None:
         headings = [

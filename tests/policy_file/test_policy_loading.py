@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from citespan.core.computation import Computation
 from citespan.core.policy import ArgumentRule, Bounds, Policy, ToolRule
 from citespan.errors import EXIT_NOT_GUARDED, PolicyError, PolicyNotFound
 from citespan.policy_file import ENVIRONMENT_VARIABLE, MAX_BYTES, find, load, loads, models
@@ -162,13 +163,14 @@ max_assumed = 3
 accept = []
 weak = "same_name"
 allow = ["note"]
-text = ["lines", "paths"]
+text = ["lines", "paths", { regex = 'v\\d+', name = "version" }]
 output = "computed"
 confirms = ["id"]
 failed_when = ["error"]
 read_only = false
 [tools."list_*".arguments.path]
 accept = ["user", "derived"]
+derive = ["sum", { round = 2 }]
 from = ["list_files.files.*"]
 normalize = "posix_path"
 projections = ["basename"]
@@ -203,7 +205,7 @@ class TestMeaning:
                     accept=frozenset(),
                     weak="same_name",
                     allow=frozenset({"note"}),
-                    text=("lines", "paths"),
+                    text=("lines", "paths", "regex:version=v\\d+"),
                     output="computed",
                     confirms=("id",),
                     failed_when=("error",),
@@ -211,6 +213,7 @@ class TestMeaning:
                     arguments={
                         "path": ArgumentRule(
                             accept=frozenset({"user", "derived"}),
+                            derive=(Computation("sum"), Computation("round", digits=2)),
                             sources=("list_files.files.*",),
                             normalize="posix_path",
                             projections=("basename",),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+from citespan.core.derive import derive
 from citespan.core.equality import is_weak, same
 from citespan.core.fold import forms
+from citespan.core.images import IMAGES, number_of
 from citespan.core.kinds import (
     Assumed,
     FromSchema,
@@ -22,18 +24,29 @@ from citespan.core.kinds import (
 from citespan.core.leaves import Leaf, dotted, shown
 from citespan.core.ledger import Observation, View
 from citespan.core.opaque import Opaque
-from citespan.core.places import Place, field_of, path_of
-from citespan.core.policy import ArgumentRule, Weak
+from citespan.core.operands import Operands
+from citespan.core.places import Place, field_matches, field_of, path_of, step_pattern
+from citespan.core.policy import PLAIN, ArgumentRule, Weak
+from citespan.core.projections import normal_path
 from citespan.core.proposals import Approvals
 from citespan.core.schema import Schema
 from citespan.core.uncited import Marks, echo
 from citespan.core.user import UserText
 
+__all__ = ["KEPT_EACH_END", "LIKE_ITS_FIELD", "MAX_STEPS", "Scope", "classify", "field_matches", "from_user"]
+
 #: accepted sources kept at each end of a leaf's candidates: the first and the newest always stay
 KEPT_EACH_END: Final = 4
-#: projections that must look like their field; a key, and what the policy declares, need not (design section 2)
+#: projections that must look like their field; a key, and a piece of a text that the policy declares, need not (design
+#: section 2). What an argument declares says how it may follow, not from where: it must, unless it follows from a piece
 LIKE_ITS_FIELD: Final = frozenset({"exact", "json", "posix_path", "basename"})
+#: projections whose value need not be a piece of its leaf as text, so the leaf must be no echo either: an abbreviated
+#: hash may read like a number, and then folds to something else
+_READS_OUT: Final = frozenset({"git_sha", *IMAGES})
+_UNDECLARED: Final = frozenset({"", "json"})
 _MAX_SCANNED: Final = 256
+#: the most steps of a path whose parts are looked for (projection `join`)
+MAX_STEPS: Final = 32
 
 
 class Scope(NamedTuple):
@@ -73,7 +86,10 @@ def classify(
     value = leaf.value
     if type(value) is Opaque:
         return Assumed("opaque")
+    declared = rule is not PLAIN and leaf.role == "value"
     seen = _observed(leaf, scope, rule, weak)
+    if declared and type(seen) is not Observed and "join" in rule.projections:
+        seen = _joined(leaf, scope, rule, weak) or seen
     if type(seen) is Observed:
         if not seen.weak and "observed" in accept:
             return seen
@@ -83,6 +99,8 @@ def classify(
         options = []
         why = seen  # type: ignore[assignment]
     said = from_user(value, scope)
+    if said is None and declared and rule.normalize is not None:
+        said = _normalised_user(value, scope, rule.normalize)
     if said is not None:
         options.append(said)
     supplied = _supplied(leaf, place, rule)
@@ -92,6 +110,10 @@ def classify(
         approved = scope.approvals.approves(tool, leaf.path, value)
         if approved is not None:
             options.append(Invented(approved))
+    if declared and rule.derive and not any(not found.weak and found.kind in accept for found in options):
+        made = derive(value, rule.derive, _operands(leaf, scope, rule, weak), texts="number" in rule.admitted)
+        if made is not None:
+            options.append(made)
     if weak == "ignore":
         counting = [option for option in options if not option.weak]
         why = "weak" if options and not counting else why
@@ -121,25 +143,54 @@ def from_user(value: object, scope: Scope) -> FromUser | None:
     return scope.said.cites(value)
 
 
+def _normalised(value: Any, normalize: str | None) -> Any:
+    """The other form of an argument under `normalize`; the argument itself where it has none."""
+    if type(value) is not str or normalize is None:
+        return value
+    if normalize == "casefold":
+        return value.casefold()
+    other = normal_path(value) if normalize == "posix_path" else number_of(value)
+    return value if other is None else other
+
+
+def _normalised_user(value: Any, scope: Scope, normalize: str) -> FromUser | None:
+    other = _normalised(value, normalize)
+    said = None if other is value else from_user(other, scope)
+    return None if said is None else said._replace(projection=normalize)
+
+
 def _supplied(leaf: Leaf, place: Schema, rule: ArgumentRule) -> FromSchema | None:
-    if any(same(value, leaf.value) for value in rule.values):
+    value = leaf.value
+    if any(same(declared, value) for declared in rule.values):
         return FromSchema("values", False)
     if leaf.role == "key":
         return None
+    if rule.normalize is not None and rule.values:
+        value = _normalised(value, rule.normalize)
+        if any(same(_normalised(declared, rule.normalize), value) for declared in rule.values):
+            return FromSchema("values", False)
     supplied = place.supplies(leaf.value)
     if supplied is None:
         return None
     return FromSchema(supplied, supplied == "enum" or type(leaf.value) is bool)
 
 
-def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Observed | Why:
+def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak, also: tuple[Any, ...] = ()) -> Observed | Why:
+    """What a value cites in the ledger.
+
+    Args:
+        also: values that would become citable with it; no source may launder them either.
+    """
     places = scope.view.find(leaf.value)
+    if rule is not PLAIN and (rule.projections or rule.normalize) and leaf.role == "value":
+        for name in rule.admitted:
+            places += scope.view.image(name, leaf.value)
     if not places:
         return "nowhere"
     if len(places) > _MAX_SCANNED:
         half = _MAX_SCANNED // 2
         places = places[:half] + places[-half:]
-    judge = _Judge(leaf, scope, rule, weak)
+    judge = _Judge(leaf, scope, rule, weak, also)
     if len(places) == 1:
         source = judge.test(places[0])
         return judge.why if source is None else Observed((source,), source.weak)
@@ -156,18 +207,61 @@ def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Obser
     return Observed(tuple(sources), not strong)
 
 
+def _joined(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Observed | None:
+    """A path of two cited parts, each a source; weak if either is."""
+    plain = normal_path(leaf.value) if type(leaf.value) is str else None
+    if plain is None or plain.count("/") > MAX_STEPS:
+        return None
+    at = plain.rfind("/", 0, -1)
+    while at > 0:
+        parts = []
+        for part in (plain[at + 1 :], plain[:at]):
+            found = _observed(leaf._replace(value=part), scope, rule, weak, (leaf.value,))
+            if type(found) is not Observed:
+                break
+            parts.append(found)
+        else:
+            last, head = parts
+            sources = (*head.sources[:KEPT_EACH_END], *last.sources[:KEPT_EACH_END])
+            return Observed(tuple(source._replace(projection="join") for source in sources), head.weak or last.weak)
+        at = plain.rfind("/", 0, at)
+    return None
+
+
+def _operands(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Operands:
+    def tests(value: Any, fields: tuple[str, ...] | None) -> Callable[[Place], Source | None]:
+        # a field that the computation names agrees by being named
+        bound, counts = (rule, weak) if fields is None else (_bound(fields), "count")
+        return _Judge(leaf._replace(value=value), scope, bound, counts, (leaf.value,)).test
+
+    def user(value: Any) -> FromUser | None:
+        return from_user(value, scope)
+
+    return Operands(scope.view, scope.given, scope.said, tests, user, texts="number" in rule.admitted)
+
+
+@lru_cache(maxsize=256)
+def _bound(fields: tuple[str, ...]) -> ArgumentRule:
+    return ArgumentRule(sources=fields)
+
+
 class _Judge:
-    """Tests candidates for one leaf; keeps the reason of the last one that failed, the folded forms, and no more."""
+    """Tests candidates for one leaf; keeps the reason of the last one that failed, the folded forms, and no more.
 
-    __slots__ = ("_forms", "_leaf", "_rule", "_said", "_scope", "_weak", "why")
+    Args:
+        also: values beside the leaf's that a source must not launder: what is joined or computed of it.
+    """
 
-    def __init__(self, leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> None:
+    __slots__ = ("_also", "_forms", "_leaf", "_rule", "_said", "_scope", "_weak", "why")
+
+    def __init__(self, leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak, also: tuple[Any, ...] = ()) -> None:
         self._leaf = leaf
         self._scope = scope
         self._rule = rule
         self._weak = weak
-        self._forms: tuple[str, ...] | None = None
-        self._said: bool | None = None
+        self._also = also
+        self._forms: list[tuple[str, Any]] | None = None
+        self._said: dict[str, bool] | None = None
         self.why: Why = "nowhere"
 
     def accepted(self, places: list[Place], most: int) -> list[tuple[int, Source]]:
@@ -202,7 +296,11 @@ class _Judge:
         if weak and self._weak == "same_name" and not _same_name(self._leaf, place):
             self.why = "weak"
             return None
-        if rule.sources is None and projection in LIKE_ITS_FIELD and not scope.view.ledger.looks_like_its_field(place):
+        if (
+            rule.sources is None
+            and (projection in LIKE_ITS_FIELD or (projection in IMAGES and node.via in _UNDECLARED))
+            and not scope.view.ledger.looks_like_its_field(place)
+        ):
             self.why = "field"
             return None
         path = path_of(place)
@@ -212,49 +310,33 @@ class _Judge:
     def _launders(self, owner: Observation, place: Place) -> Literal["state", "echo", "wraps"] | None:
         """Whether the run may have stored the value, or its own call was given it, uncited."""
         if self._forms is None:
-            self._forms = forms(self._leaf.value)
+            self._forms = [(form, value) for value in (self._leaf.value, *self._also) for form in forms(value)]
+        tested, held = self._forms, place.value
+        if place.projection in _READS_OUT and held != self._leaf.value:
+            tested = [*tested, *((form, held) for form in forms(held))]
         found: Literal["wraps"] | None = None
-        # an abbreviated hash may read like a number, and then folds to something else
-        whole = forms(place.value) if place.projection == "git_sha" and place.value != self._leaf.value else ()
-        for form in (*self._forms, *whole):
-            if self._scope.marks.bars(form, owner.ordinal) and not self._is_said():
+        for form, value in tested:
+            if self._scope.marks.bars(form, owner.ordinal) and not self._is_said(form, value):
                 return "state"
-            echoed = echo(form, owner.given, text=type(self._leaf.value) is str)
+            echoed = echo(form, owner.given, text=type(value) is str)
             if echoed == "echo":
                 return "echo"
             found = echoed or found
         return found
 
-    def _is_said(self) -> bool:
+    def _is_said(self, form: str, value: Any) -> bool:
         # the state rule holds "until the user says it" (design section 2)
         if self._said is None:
-            self._said = from_user(self._leaf.value, self._scope) is not None
-        return self._said
+            self._said = {}
+        said = self._said.get(form)
+        if said is None:
+            said = self._said[form] = from_user(value, self._scope) is not None
+        return said
 
 
 def _confirmed(patterns: tuple[str, ...], field: str, tool: str) -> bool:
     path = field[len(tool) + 1 :]
-    return any(_compiled(pattern).fullmatch(path) for pattern in patterns)
-
-
-def field_matches(pattern: str, field: str, server: str | None) -> bool:
-    """Whether a declared field covers a field; `server/tool.path` binds the server too; `*` stands for one step.
-
-    Example:
-        >>> field_matches("list_files.files.*", "list_files.files.*", None), field_matches("gh/a.b", "a.b", "gl")
-        (True, False)
-    """
-    bound, slash, rest = pattern.partition("/")
-    if slash and "." not in bound:
-        if server != bound:
-            return False
-        pattern = rest
-    return pattern == field or _compiled(pattern).fullmatch(field) is not None
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(re.escape(pattern).replace(r"\*", r"(?:[^.\\]|\\.)+"))
+    return any(step_pattern(pattern).fullmatch(path) for pattern in patterns)
 
 
 def _same_name(leaf: Leaf, place: Place) -> bool:

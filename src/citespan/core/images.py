@@ -1,7 +1,7 @@
-"""Argument projections: what an observed text stands for under each (design section 2), and how an argument asks for it.
+"""Argument projections: what an observed text stands for under each (design section 2), and how an argument asks.
 
-An image is a pair of small pure functions: the keys of a held text, and the key of an argument. Both must agree, and then
-`fits` tests the pair exactly. The index keeps postings from keys to places for the images that some rule asks for.
+An image is a pair of small pure functions: the keys of a held text, and the key of an argument. Both must agree, and
+then `fits` tests the pair exactly. The index keeps postings from keys to places for the images that some rule asks for.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _fold(text: str) -> str | None:
 
 def _number(value: Any) -> Hashable | None:
     if type(value) is int or (type(value) is float and abs(value) < EXACT_FLOAT):
-        return value  # type: ignore[no-any-return]
+        return value
     return None
 
 
@@ -99,7 +99,7 @@ def _clock_key(when: Moment) -> Hashable | None:
 
 def moment_key(when: Moment) -> Hashable | None:
     """The key under which a moment of its kind is found."""
-    return _moment_key(when) or _day_key(when) or _clock_key(when)
+    return next((key for key in (_moment_key(when), _day_key(when), _clock_key(when)) if key is not None), None)
 
 
 def _part(value: Any) -> Hashable | None:

@@ -13,9 +13,10 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from citespan.core import places
+from citespan.core.aspects import Aspects
 from citespan.core.leaves import Step, field_step
-from citespan.core.places import PART, Node, Place, Shape, below, member
-from citespan.core.projections import MIN_SHA, PROJECTIONS, basename, may_normalise, normal_path
+from citespan.core.places import PART, Node, Place, Posting, Shape, below, each, member
+from citespan.core.projections import MAX_PIECES, MIN_SHA, basename, may_normalise, normal_path, reader
 from citespan.core.shapes import is_document
 
 if TYPE_CHECKING:
@@ -30,9 +31,6 @@ class Decode(Protocol):
     def __call__(self, data: bytes | str, /) -> Any:
         """The document as plain Python values."""
         ...
-
-
-Posting = dict[Any, Any]
 
 
 class Index:
@@ -55,6 +53,8 @@ class Index:
         self._texts: Posting = {}
         self._shapes: dict[tuple[str | None, str], Shape] = {}
         self._waiting: list[tuple[Node | None, Step, Any, Shape, str]] = []
+        #: what declared projections and computations ask for; nothing until one does
+        self.aspects = Aspects(self._shapes, self._numbers, self._post)
         self.leaves = 0
 
     def add(self, owner: Observation, document: Any) -> None:
@@ -71,10 +71,14 @@ class Index:
             self._post_values([document], node, ["result"])
         while waiting:
             parent, step, container, place, via = waiting.pop()
+            before = len(waiting)
             if type(container) is dict:
                 self._add_object(owner, parent, step, container, place, via)
             else:
                 self._add_list(owner, parent, step, container, place, via)
+            if len(waiting) > before + 1:
+                # in the order of the document: the first source is the one that is shown
+                waiting[before:] = waiting[: before - 1 if before else None : -1]
 
     def _add_object(
         self,
@@ -120,6 +124,8 @@ class Index:
     def _post_values(self, values: Sequence[Any], node: Node, steps: Iterable[Step]) -> None:
         """Post all members of a node."""
         self.leaves += len(values)
+        if self.aspects.asked:
+            self.aspects.take(node)
         try:
             joined = "\0".join(values)
         except TypeError:
@@ -129,8 +135,9 @@ class Index:
         if "/" in joined:
             self._post_paths(values, joined, node)
         if "{" in joined or "[" in joined:
-            for step, value in zip(steps, values, strict=True):
-                if is_document(value):
+            documents = [(step, value) for step, value in zip(steps, values, strict=True) if is_document(value)]
+            if documents and _depth(node) < MAX_NESTED_JSON:
+                for step, value in documents:
                     self._nested(value, node, step)
         if node.owner.text:
             for step, value in zip(steps, values, strict=True):
@@ -151,6 +158,7 @@ class Index:
             self._post_values([value for _, value in said], node, [step for step, _ in said])
             return
         text = node.owner.text
+        depth = -1
         for step, value in zip(steps, values, strict=True):
             kind = type(value)
             if kind is str:
@@ -158,7 +166,9 @@ class Index:
                 if "/" in value:
                     self._post_paths((value,), value, node)
                 if value[:1] in "{[ \n\t\r" and is_document(value):
-                    self._nested(value, node, step)
+                    depth = depth if depth >= 0 else _depth(node)
+                    if depth < MAX_NESTED_JSON:
+                        self._nested(value, node, step)
                 if text:
                     self._post_texts(value, node, step)
             elif kind is dict or kind is list:
@@ -212,32 +222,40 @@ class Index:
 
     def _post_texts(self, value: str, node: Node, step: Step) -> None:
         place = below(node, step)
-        for name in node.owner.text:
-            row = PROJECTIONS.get(name)
-            if row is None or row.pieces is None:
+        for declared in node.owner.text:
+            reads = reader(declared)
+            if reads is None:
                 continue
-            pieces = list(dict.fromkeys(row.pieces(value)))
+            name, pieces_of = reads
+            pieces = list(dict.fromkeys(islice(pieces_of(value), MAX_PIECES)))
+            if name == "json_lines":
+                if pieces and _depth(node) < MAX_NESTED_JSON:
+                    documents = [document for piece in pieces if (document := self._document(piece))]
+                    if documents:
+                        self._waiting.append((node, step, documents, place, name))
+                continue
             self.leaves += len(pieces)
             for offset in range(0, len(pieces), PART):
                 inner = Node(node.owner, node, step, pieces, offset, None, place, name)
                 some = pieces[offset : offset + PART]
+                place.pieces.append(inner)
                 self._post_all(self._texts, some, inner)
                 if name == "git_sha":
                     self._post_all(self._texts, [piece[:MIN_SHA] for piece in some if len(piece) > MIN_SHA], inner)
+                if self.aspects.asked:
+                    self.aspects.take(inner)
 
     def _nested(self, value: str, node: Node, step: Step) -> None:
-        depth, above = 0, node
-        while above.parent is not None:
-            depth += type(member(above.parent, above.step)) is str
-            above = above.parent
-        if depth >= MAX_NESTED_JSON:
-            return
-        try:
-            document = self._decode(value)
-        except (ValueError, RecursionError):
-            return
+        document = self._document(value)
         if document:
             self._waiting.append((node, step, document, below(node, step), "json"))
+
+    def _document(self, value: str) -> Any:
+        """A text as a JSON document; None where it is none, or nested deeper than it can be read."""
+        try:
+            return self._decode(value)
+        except (ValueError, RecursionError):
+            return None
 
     def find(self, value: Any, upto: int) -> list[Place]:
         """Every kept place, in observations with an ordinal below `upto`, from which a scalar follows."""
@@ -249,22 +267,22 @@ class Index:
             else:
                 posting = self._others.get(kind if kind is list or kind is dict else value)
             if posting is not None:
-                for node in _each(posting, upto):
+                for node in each(posting, upto):
                     places.exact(node, value, found)
             return found
         if (posting := self._strings.get(value)) is not None:
-            for node in _each(posting, upto):
+            for node in each(posting, upto):
                 places.exact(node, value, found)
         if not value:
             return found
         if (posting := self._keys.get(value)) is not None:
-            for node in _each(posting, upto):
+            for node in each(posting, upto):
                 places.key(node, value, found)
         if (posting := self._paths.get(hash(value))) is not None:
-            for node in _each(posting, upto):
+            for node in each(posting, upto):
                 places.path(node, value, value, found)
         if "/" in value and may_normalise(value) and (plain := normal_path(value)) is not None and plain != value:
-            nodes = (*_each(self._strings.get(plain), upto), *_each(self._paths.get(hash(plain)), upto))
+            nodes = (*each(self._strings.get(plain), upto), *each(self._paths.get(hash(plain)), upto))
             for node in {id(node): node for node in nodes}.values():  # one that holds both forms is in both
                 places.path(node, plain, value, found)
         if self._texts:
@@ -272,9 +290,9 @@ class Index:
         return found
 
     def _find_pieces(self, value: str, upto: int, found: list[Place]) -> None:
-        nodes = {id(node): node for node in _each(self._texts.get(value), upto)}
+        nodes = {id(node): node for node in each(self._texts.get(value), upto)}
         if len(value) > MIN_SHA:
-            for node in _each(self._texts.get(value[:MIN_SHA]), upto):
+            for node in each(self._texts.get(value[:MIN_SHA]), upto):
                 if node.via == "git_sha":
                     nodes[id(node)] = node
         for node in nodes.values():
@@ -282,14 +300,19 @@ class Index:
 
     def leaves_by_field(self) -> Iterator[tuple[Observation, str, Any]]:
         """Every leaf with its observation and field."""
-        waiting = list(self._shapes.values())
-        while waiting:
-            place = waiting.pop()
-            waiting.extend(place.children.values())
-            for node in (*place.objects, *(node for column in place.columns.values() for node in column)):
-                for step, value in places.members(node):
-                    if not isinstance(value, dict | list) or not value:
-                        yield node.owner, places.field_of(Place(node, step, value, "exact")), value
+        for node in places.nodes(self._shapes.values()):
+            for step, value in places.members(node):
+                if not isinstance(value, dict | list) or not value:
+                    yield node.owner, places.field_of(Place(node, step, value, "exact")), value
+
+
+def _depth(node: Node) -> int:
+    """In how many texts a node's container stands, one inside the other."""
+    depth, above = 0, node
+    while above.parent is not None:
+        depth += type(member(above.parent, above.step)) is str
+        above = above.parent
+    return depth
 
 
 def _parts(container: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -308,11 +331,3 @@ def _record_keys(part: Sequence[Any]) -> Any:
         return None
     keys = list(first)
     return keys if list(map(list, part)).count(keys) == len(part) else None
-
-
-def _each(posting: Any, upto: int) -> Iterable[Node]:
-    if posting is None:
-        return ()
-    if type(posting) is list:
-        return [node for node in posting if node.owner.ordinal < upto]
-    return (posting,) if posting.owner.ordinal < upto else ()

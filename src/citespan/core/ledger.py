@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar
 
 from citespan.core.index import Decode, Index
 from citespan.core.kinds import SpanRef
 from citespan.core.looks import looks_like_its_field
+from citespan.core.moments import Moment
 from citespan.core.places import Place
 from citespan.core.policy import Bounds
+
+T = TypeVar("T")
 
 #: after an overflow this share of each bound is kept, so that the index is rebuilt seldom
 KEEP: Final = 0.75
@@ -72,6 +76,22 @@ class View(NamedTuple):
     def find(self, value: Any) -> list[Place]:
         """Every place before this view's moment from which a scalar follows."""
         return self.ledger.find(value, self.upto)
+
+    def image(self, name: str, value: Any) -> list[Place]:
+        """Every place before this view's moment from which a value follows under a declared argument projection."""
+        return self.ledger.ask(lambda index: index.aspects.image(name, value, self.upto))
+
+    def moments(self, when: Moment) -> list[Place]:
+        """Every place before this view's moment that holds a date, a time, or a date-time with such a part."""
+        return self.ledger.ask(lambda index: index.aspects.moments(when, self.upto))
+
+    def numbers(self, most: int, *, texts: bool) -> list[Place]:
+        """The newest numbers before this view's moment; with `texts`, numbers that are text as well."""
+        return self.ledger.ask(lambda index: list(islice(index.aspects.numbers(self.upto, texts=texts), most)))
+
+    def field(self, pattern: str, most: int) -> list[Place]:
+        """The newest scalars of a declared field before this view's moment."""
+        return self.ledger.ask(lambda index: list(islice(index.aspects.field(pattern, self.upto), most)))
 
 
 class Ledger:
@@ -140,6 +160,13 @@ class Ledger:
             if self._indexed < len(self._kept):
                 self._bring_up()
             return self._index.find(value, upto)
+
+    def ask(self, question: Callable[[Index], T]) -> T:
+        """Ask the index, brought up to date, under the lock."""
+        with self._lock:
+            if self._indexed < len(self._kept):
+                self._bring_up()
+            return question(self._index)
 
     def looks_like_its_field(self, place: Place) -> bool:
         """See `citespan.core.looks`; under the lock, since it counts as it goes."""

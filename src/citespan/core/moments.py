@@ -102,6 +102,8 @@ _UNITS: Final = {
     "week": timedelta(days=7),
 }
 _MONTHS: Final = {"month": 1, "year": 12}
+#: what a policy may name as the unit of a field's numbers
+UNIT_NAMES: Final = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 _QUANTITY = re.compile(
     rf"""(?<![\w.,:/+-])(?:(?<!\band\s)(?<!\band\sa\s)(?P<half>half\s(?:an?\s)?)
         | (?P<number>-?\d{{1,4}}(?:\.\d{{1,2}})?|{"|".join(sorted(_WORDS, key=len, reverse=True))})[\s-]?\s?)
@@ -170,14 +172,20 @@ def _number(text: str) -> float:
 
 
 def unit_offset(number: int | float, unit: str) -> Offset | None:
-    """So many of a unit; None for an unknown unit, or a part of a month."""
-    return quantity(f"{number} {unit}")
+    """So many of a unit of `UNIT_NAMES`; None for a part of a month, and for what no clock or calendar counts."""
+    name = unit.removesuffix("s")
+    if not -1e6 < number < 1e6:
+        return None
+    if name in _MONTHS:
+        return Offset(int(number) * _MONTHS[name], timedelta()) if float(number).is_integer() else None
+    return Offset(0, _UNITS[name] * number)
 
 
 def before(when: Moment, offset: Offset) -> Moment | None:
     """The moment from which `offset` leads to `when`; None where there is none of the same kind.
 
-    A date moves by whole days only. A time of day does not move past midnight. A day that a month does not have is none.
+    A date moves by whole days only. A time of day does not move past midnight. A day that its month does not have is
+    none.
     """
     try:
         if when.day is None:

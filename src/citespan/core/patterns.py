@@ -138,7 +138,8 @@ def _item(item: Any, after: frozenset[str], end: bool, start: bool) -> _Part:
     if name == "AT" and str(argument) in _ENDS:
         return _Part(_ENDS[str(argument)], frozenset(), True, 1)
     if name == "MAX_REPEAT":
-        return _repeat(*argument, after, end, start)
+        least, most, inner = argument
+        return _repeat(least, most, inner, after, end, start)
     if name == "SUBPATTERN":
         group, add, remove, inner = argument
         if add or remove:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -82,6 +82,38 @@ class Place(NamedTuple):
     projection: str
 
 
+Posting = dict[Any, Any]
+
+
+def each(posting: Any, upto: int) -> Iterable[Node]:
+    """The nodes that a key is posted to (one, several, or None for none), in observations below `upto`."""
+    if posting is None:
+        return ()
+    if type(posting) is list:
+        return [node for node in posting if node.owner.ordinal < upto]
+    return (posting,) if posting.owner.ordinal < upto else ()
+
+
+def nodes(shapes: Iterable[Shape]) -> Iterator[Node]:
+    """Every node at and below some places, pieces of texts left out."""
+    waiting = list(shapes)
+    while waiting:
+        shape = waiting.pop()
+        waiting.extend(shape.children.values())
+        yield from shape.objects
+        for column in shape.columns.values():
+            yield from column
+
+
+def pieces(shapes: Iterable[Shape]) -> Iterator[Node]:
+    """Every node that holds pieces of a text, at and below some places."""
+    waiting = list(shapes)
+    while waiting:
+        shape = waiting.pop()
+        waiting.extend(shape.children.values())
+        yield from shape.pieces
+
+
 def members(node: Node) -> Iterable[tuple[Step, Any]]:
     """The members of a node with their steps."""
     part, offset = node.part, node.offset
@@ -124,7 +156,7 @@ def path_of(place: Place) -> Path:
     node: Node | None = place.node
     step = place.step
     while node is not None:
-        if node.via in {"", "json"}:
+        if node.via in STRUCTURED:
             if node.column is not None:
                 steps.append(node.column)
             steps.append(step)

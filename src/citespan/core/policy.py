@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
+from citespan.core.computation import Computation
 from citespan.core.decision import Mode, OnViolation
+from citespan.core.images import IMAGES
 from citespan.core.kinds import Kind
 
 Weak: TypeAlias = Literal["count", "ignore", "same_name"]
@@ -24,10 +26,11 @@ class ArgumentRule:
     Args:
         accept: kinds that are no violation.
         sources: fields (`list_files.files.*`, `server/tool.path`) that alone may be cited; the key `from`.
+            An empty tuple takes back what a less specific table says.
         normalize: projection applied to the argument before it is looked up ("posix_path", "casefold", "number").
         projections: further projections admitted for this argument.
         values: values that the policy declares; they are of kind `schema`.
-        derive: declared computations.
+        derive: declared computations, a name for its plain form; where there are any, "derived" is accepted.
         propose_against: field whose listing must not contain a proposed value.
         weak: how a weak citation counts.
     """
@@ -37,9 +40,19 @@ class ArgumentRule:
     normalize: str | None = None
     projections: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
-    derive: tuple[Any, ...] = ()
+    derive: tuple[Computation | str, ...] = ()
     propose_against: str | None = None
     weak: Weak | None = None
+
+    @property
+    def admitted(self) -> tuple[str, ...]:
+        """The declared projections that the index has postings for."""
+        declared = self.projections if self.normalize is None else (*self.projections, self.normalize)
+        return tuple(name for name in dict.fromkeys(declared) if name in IMAGES)
+
+
+#: the rule of an argument that the policy says nothing of
+PLAIN: Final = ArgumentRule()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +60,8 @@ class ToolRule:
     """What one `[tools."glob"]` table says; None means: not said here, the next less specific rule decides.
 
     Args:
-        text: projections declared for this tool's text output.
+        text: projections declared for this tool's text output, and patterns as `regex:NAME=PATTERN`. An empty tuple
+            takes back what a less specific table says.
         output: "data"; "computed" is a source only if all arguments were cited; "model" is never one.
         confirms: result fields that make an uncited value citable.
         failed_when: how this tool reports an error as success: `path`, `path=value`, or `^prefix` of a text.

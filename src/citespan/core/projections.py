@@ -1,7 +1,7 @@
 """Projections: the named, strict ways in which a value may follow from an observed leaf (design section 2).
 
-`PROJECTIONS` names them all; the policy reader, the documentation and the tests enumerate this table. The functions are in
-`paths`, `texts`, `tables`, `patterns` and `images`; each works in time linear in its text.
+`PROJECTIONS` names them all; the policy reader, the documentation and the tests enumerate this table. The functions are
+in `paths`, `texts`, `tables`, `patterns` and `images`; each works in time linear in its text.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ _ROWS: Final = (
         Pair('"rent: 1100 EUR\\ncity = \\"Graz\\""', '"1100 EUR"'),
         Pair('"The answer to all of it: 1100 EUR"', '"1100 EUR"'),
         key_value,
-        limits="A key starts with a letter and has at most four words; a colon needs a blank after it. Quotes around the "
-        "whole value are no part of it.",
+        limits="A key starts with a letter and has at most four words; a colon needs a blank after it. Quotes around "
+        "the whole value are no part of it.",
     ),
     Projection(
         "json_lines",
@@ -155,8 +155,8 @@ _ROWS: Final = (
         Pair('"NAME    READY\\nweb-1   1/1"', '"web-1"'),
         Pair('"NAME    READY\\n\\nweb-1   1/1"', '"web-1"'),
         table,
-        limits="At least two rows that agree on their columns: cells between `|`, between tabs, or in columns that two or "
-        "more blanks divide in every row (rows of up to 1,024 characters); commas only where the whole text is CSV.",
+        limits="At least two rows that agree on their columns: cells between `|`, between tabs, or in columns that two "
+        "or more blanks divide in every row (of up to 1,024 characters); commas only where the whole text is CSV.",
     ),
     Projection(
         "paths",

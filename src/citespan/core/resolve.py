@@ -13,11 +13,12 @@ from typing import Any, Final
 from citespan.core.decision import Mode, OnViolation
 from citespan.core.kinds import Kind
 from citespan.core.leaves import Leaf, wildcard
-from citespan.core.policy import ArgumentRule, Output, Policy, ToolRule, Weak
+from citespan.core.policy import PLAIN, ArgumentRule, Output, Policy, ToolRule, Weak
 from citespan.errors import PolicyError, Problem
 
 _MAX_TOOLS: Final = 4096
-_PLAIN: Final = ArgumentRule()
+#: keys whose empty list takes back what a less specific table says; of the others an empty one says nothing
+_TAKEN_BACK: Final = frozenset({"text", "sources"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,12 @@ class Resolved:
     def argument(self, leaf: Leaf) -> ArgumentRule:
         """The rule of a leaf: of its own pattern, else of its argument, else an empty one."""
         if not self.arguments:
-            return _PLAIN
+            return PLAIN
         if len(leaf.path) > 1:
             found = self.arguments.get(wildcard(leaf.path))
             if found is not None:
                 return found
-        return self.arguments.get(str(leaf.path[0]), _PLAIN)
+        return self.arguments.get(str(leaf.path[0]), PLAIN)
 
 
 class Rulebook:
@@ -130,11 +131,13 @@ def resolve(policy: Policy, tool: str, server: str | None) -> Resolved:
     for _, _, rule in matching:
         for key in merged:
             said = getattr(rule, key)
-            if said is not None and said != ():
+            if said is not None and (said != () or key in _TAKEN_BACK):
                 merged[key] = said
         allow |= rule.allow
         for name, argument in rule.arguments.items():
             arguments[name] = _over(arguments[name], argument) if name in arguments else argument
+    for name, argument in arguments.items():
+        arguments[name] = _settled(argument, merged["accept"])
     return Resolved(
         **merged,
         allow=frozenset(allow),
@@ -151,8 +154,21 @@ def _over(base: ArgumentRule, top: ArgumentRule) -> ArgumentRule:
     values = {}
     for entry in fields(ArgumentRule):
         said = getattr(top, entry.name)
-        values[entry.name] = getattr(base, entry.name) if said is None or said == () else said
+        unsaid = said is None or (said == () and entry.name not in _TAKEN_BACK)
+        values[entry.name] = getattr(base, entry.name) if unsaid else said
     return ArgumentRule(**values)
+
+
+def _settled(rule: ArgumentRule, accept: frozenset[Kind]) -> ArgumentRule:
+    """A merged rule: no fields are no restriction, and a declared computation makes its own kind acceptable.
+
+    `from` without `accept` accepts it anyway (see `citespan.core.judge.accepted`).
+    """
+    if rule.sources == ():
+        rule = replace(rule, sources=None)
+    if rule.derive and (rule.accept is not None or rule.sources is None):
+        rule = replace(rule, accept=(accept if rule.accept is None else rule.accept) | {"derived"})
+    return rule
 
 
 def digest(policy: Policy) -> str:

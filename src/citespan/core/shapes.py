@@ -21,7 +21,8 @@ _SHAPE = re.compile(
     | (?P<path>~?\.{0,2}/[^\n]*\S|(?!www\.)[\w@+.-]++(?:/[\w@+.\ -]++)++/?)
     | (?P<url>[A-Za-z][A-Za-z0-9+.-]*+://\S+|www\.\S+)
     | (?P<email>[^\s@]++@[^\s@.]++(?:\.[^\s@.]++)++)
-    | (?P<file>[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,4}|\.[A-Za-z][\w.-]+|(?i:makefile|dockerfile|license|readme|changelog|notice))
+    | (?P<file>[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,4}|\.[A-Za-z][\w.-]+
+        |(?i:makefile|dockerfile|license|readme|changelog|notice))
     | (?P<id>(?=\S{4})(?:(?=[A-Z0-9]*+$)(?=\S*\d)\S++|(?=\S*\d\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+|\#\d+
         |[0-9a-f]{7,64}))
     | (?P<code>(?=\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+)

@@ -62,7 +62,8 @@ def echo(folded: str, given: tuple[str, ...], *, text: bool = True) -> Echo:
     is weak.
 
     Args:
-        folded: the folded text of the value; given: U(c). text: whether the value is a text; numbers are compared whole.
+        folded: the folded text of the value; given: U(c).
+        text: whether the value is a text; numbers are compared whole.
 
     Example:
         >>> echo("prod.env", ("/srv/prod.env",)), echo("evil.com/x", ("evil.com",)), echo("src/app.py", ("src",))

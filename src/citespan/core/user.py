@@ -18,12 +18,14 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from heapq import nlargest
 from itertools import islice
 from typing import Any, Final
 
 from citespan.core import dates, number_words
 from citespan.core.equality import EXACT_FLOAT, is_weak
 from citespan.core.fold import words
+from citespan.core.images import number_of
 from citespan.core.kinds import FromUser
 from citespan.core.shapes import shape
 
@@ -215,6 +217,25 @@ class UserText:
             return None if found is None else FromUser("message", str(found[0]), found[1], is_weak(value))
         return None
 
+    def texts(self, most: int) -> Iterator[str]:
+        """The messages that still count, newest first, up to so many characters."""
+        for text in reversed(list(self._texts.values())):
+            most -= len(text)
+            if most < 0:
+                return
+            yield text
+
+    def numbers(self, most: int) -> list[int | float]:
+        """The numbers that the user said, those of the newest message first."""
+        said = {key: index for key, index in self._numbers.items() if type(key) is str}
+        said |= {key: reading[0] for key, reading in self._readings.items() if type(key) is str}
+        live = [
+            (index, number)
+            for key, index in said.items()
+            if index in self._texts and (number := number_of(key)) is not None
+        ]
+        return [number for _, number in nlargest(most, live, key=_first)]
+
     def _number(self, key: str | float) -> tuple[int, str] | None:
         index = self._numbers.get(key)
         if index is not None and index in self._texts:
@@ -270,6 +291,10 @@ class UserText:
         wanted = [self._moments.get(part, ()) for part in moment if part is not None]
         common = set(wanted[0]).intersection(*wanted[1:], self._texts)
         return (max(common), "date") if common else None
+
+
+def _first(entry: tuple[int, Any]) -> int:
+    return entry[0]
 
 
 def _long(value: int | float) -> str:

@@ -252,7 +252,7 @@ class Run:
         return True
 
     def _absent(self, value: Any, listing: str) -> bool:
-        """Whether a listing was observed whole, by calls without uncited arguments, and holds nothing like the value."""
+        """Whether a listing was observed, by calls without uncited arguments, and holds nothing like the value."""
         folded, seen = set(forms(value)), False
         if self.state.ledger.evicted:
             return False

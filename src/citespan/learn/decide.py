@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from citespan.learn.draft import ArgumentDraft, Key, Line, ToolDraft
 from citespan.learn.evidence import Evidence, Explanation, Place, Runs
-from citespan.learn.looks import CHOICES, NAMING, look
+from citespan.learn.looks import CHOICES, NAMED, NAMING, Look, look
 from citespan.learn.profiles import Profile
 from citespan.learn.tasks import Tasks
 from citespan.policy_file import checks
@@ -56,9 +56,12 @@ class Decider:
         arguments: dict[str, ArgumentDraft] = {}
         left: list[Line] = []
         for argument, place in places.items():
-            commentary = self._commentary(name, argument, place)
+            commentary = self._commentary(argument, place)
             if commentary is not None:
                 allow.append(commentary)
+                continue
+            if self._is_named_prose(argument, place):
+                allow.append(Line(argument, 0, 0, "never uncited here; " + self._named_note(argument)))
                 continue
             lines = self._argument(argument, place)
             if lines:
@@ -66,11 +69,18 @@ class Decider:
             if place.unexplained.numbers and "values" not in lines:
                 left.append(Line(argument, self._count(place.uncited), place.uncited.times))
         if self._profile.by_name == "declared":
-            allow.extend(self._declared_commentary(name, places))
+            for argument in sorted(self._evidence.declared.get(name, frozenset()) - set(places)):
+                if self._prose_tasks(argument) >= self._profile.commentary and _SIMPLE_NAME.fullmatch(argument):
+                    allow.append(Line(argument, 0, 0, f"never seen here; {self._named_note(argument)}"))
         return ToolDraft(name, False, text, allow, arguments, left)
 
     def _count(self, *seen: Runs) -> int:
         return len({self._tasks.task(number) for runs in seen for number in runs.numbers})
+
+    def _share(self, place: Place, looks: frozenset[Look]) -> float:
+        """The share of an argument's tasks in which it looked so."""
+        alike = self._count(*(runs for seen, runs in place.looks.items() if seen in looks))
+        return alike / max(1, self._count(*place.looks.values()))
 
     # -- commentary
 
@@ -82,29 +92,37 @@ class Decider:
                 found.setdefault(argument, []).append(place.prose)
         return found
 
-    def _may_be_commentary(self, place: Place) -> bool:
-        total = sum(place.looks.values())
-        naming = sum(number for seen, number in place.looks.items() if seen in NAMING)
-        numbers = sum(place.looks.get(seen, 0) for seen in ("bool", "small"))
-        return not place.full and not numbers and naming <= MAX_NAMING * total
+    def _may_be_commentary(self, place: Place, most: float = MAX_NAMING) -> bool:
+        if place.full or not place.looks.keys().isdisjoint({"bool", "small"}):
+            return False
+        return self._share(place, NAMING) <= most
 
-    def _commentary(self, tool: str, argument: str, place: Place) -> Line | None:
-        if not _SIMPLE_NAME.fullmatch(argument) or not self._may_be_commentary(place):
+    def _commentary(self, argument: str, place: Place) -> Line | None:
+        if not _SIMPLE_NAME.fullmatch(argument) or not place.uncited.numbers:
             return None
         own = self._count(place.prose)
-        pooled = own if self._profile.by_name == "own" else self._count(*self._prose_named.get(argument, []))
-        if not place.uncited.numbers or pooled < self._profile.commentary:
+        pooled = own if self._profile.by_name == "own" else self._prose_tasks(argument)
+        # where other tools show that the name is one of commentary, half of what this one was given may look otherwise
+        most = MAX_NAMING if pooled == own else 2 * MAX_NAMING
+        if pooled < self._profile.commentary or not self._may_be_commentary(place, most):
             return None
-        if not own and not any(look(value) == "token" for _, value in place.values):
-            return None
-        note = "" if own >= self._profile.commentary else f"arguments of this name in other tools: {pooled} tasks"
-        return Line(argument, own, place.uncited.times, note)
+        note = "" if own >= self._profile.commentary else self._named_note(argument)
+        return Line(argument, self._count(place.uncited), place.uncited.times, note)
 
-    def _declared_commentary(self, tool: str, places: dict[str, Place]) -> Iterable[Line]:
-        for argument in sorted(self._evidence.declared.get(tool, frozenset()) - set(places)):
-            pooled = self._count(*self._prose_named.get(argument, []))
-            if pooled >= self._profile.commentary and _SIMPLE_NAME.fullmatch(argument):
-                yield Line(argument, 0, 0, f"never seen here; arguments of this name in other tools: {pooled} tasks")
+    def _is_named_prose(self, argument: str, place: Place) -> bool:
+        """Whether an argument that was always cited here holds prose elsewhere, by its name."""
+        return (
+            self._profile.by_name != "own"
+            and not place.uncited.numbers
+            and self._prose_tasks(argument) >= self._profile.commentary
+            and self._may_be_commentary(place)
+        )
+
+    def _prose_tasks(self, argument: str) -> int:
+        return self._count(*self._prose_named.get(argument, []))
+
+    def _named_note(self, argument: str) -> str:
+        return f"prose in arguments of this name: {self._prose_tasks(argument)} tasks"
 
     # -- arguments
 
@@ -119,27 +137,58 @@ class Decider:
 
     def _values(self, place: Place) -> list[Line]:
         """Declared values: few choices, each seen in enough tasks; nothing that names a thing."""
-        choices = {
-            value: runs
-            for (kind, value), runs in place.values.items()
-            if (look(value) in CHOICES or value == "") and (kind is not str or not self._looked_up(place))
-        }
-        if set(map(type, choices)) == {bool} and self._count(*choices.values()) >= self._profile.constants:
-            return [Line(value, self._count(runs), runs.times) for value, runs in choices.items()] + [
-                Line(value, 0, 0, "the other truth value") for value in (True, False) if value not in choices
-            ]
+        if place.full:
+            return []
+        kinds: dict[str, dict[Any, Runs]] = {"bool": {}, "small": {}, "text": {}}
+        for (_, value), runs in place.values.items():
+            seen = look(value)
+            if seen in {"bool", "small"}:
+                kinds[seen][value] = runs
+            elif seen in CHOICES or value == "":
+                kinds["text"][value] = runs
+        return [
+            *self._truth_values(kinds["bool"]),
+            *self._numbers(place, kinds["small"]),
+            *([] if self._looked_up(place) else self._words(kinds["text"])),
+        ]
+
+    def _truth_values(self, choices: dict[Any, Runs]) -> list[Line]:
+        if not choices or self._count(*choices.values()) < self._profile.constants:
+            return []
+        lines = [Line(value, self._count(runs), runs.times) for value, runs in choices.items()]
+        return lines + [Line(value, 0, 0, "the other one") for value in (True, False) if value not in choices]
+
+    def _numbers(self, place: Place, choices: dict[Any, Runs]) -> list[Line]:
+        """Small numbers prove little wherever they come from, so seeing one once may do."""
+        if not choices:
+            return []
+        lines = []
+        if self._count(place.uncited) >= self._profile.constants:
+            lines = self._seen_enough(choices, self._profile.numbers)
+        if place.scale is not None and self._profile.numbers == 1 and self._count(place.runs) > self._profile.constants:
+            low, high = place.scale
+            known = {line.value: line for line in lines}
+            plain = f"a scale from {low} to {high}, the argument was seen in {self._count(place.runs)} tasks"
+            lines = [known.get(value) or Line(value, 0, 0, plain) for value in range(low, high + 1)]
+        return lines
+
+    def _words(self, choices: dict[Any, Runs]) -> list[Line]:
+        empty = [Line("", self._count(runs), runs.times) for value, runs in choices.items() if value == ""]
+        empty = [line for line in empty if line.tasks >= self._profile.numbers]
+        choices = {value: runs for value, runs in choices.items() if value != ""}
+        return empty + self._closed_set(choices)
+
+    def _closed_set(self, choices: dict[Any, Runs]) -> list[Line]:
         counts = {value: self._count(runs) for value, runs in choices.items()}
         sightings = sum(counts.values())
-        if place.full or not sightings or len(choices) > 4 * self._profile.vocabulary:
-            return []
-        unseen = sum(number for number in counts.values() if number == 1) / sightings
-        if unseen > self._profile.unseen:
-            return []
-        lines = [
-            Line(value, number, choices[value].times)
-            for value, number in counts.items()
-            if number >= self._profile.constants
-        ]
+        once = sum(number for number in counts.values() if number == 1)
+        if not sightings or once > self._profile.unseen * sightings:
+            return []  # as many new ones as known ones: no closed set
+        return self._seen_enough(choices, self._profile.constants)
+
+    def _seen_enough(self, choices: dict[Any, Runs], needed: int) -> list[Line]:
+        lines = [Line(value, self._count(runs), runs.times) for value, runs in choices.items()]
+        lines = [line for line in lines if line.tasks >= needed]
         lines.sort(key=lambda line: (-line.tasks, str(line.value)))
         return lines[: self._profile.vocabulary]
 
@@ -164,7 +213,7 @@ class Decider:
 
     def _sources(self, place: Place) -> list[Line]:
         """Fields that all cited values come from, where they are few and each was seen in several tasks."""
-        if place.full or not place.fields:
+        if place.full or not place.fields or self._profile.sources is None or self._share(place, NAMED) < 0.5:
             return []
         single: dict[str, list[Runs]] = {}
         for fields, runs in place.fields.items():
@@ -210,9 +259,9 @@ class Decider:
 
 
 def _declared(what: str) -> Any:
-    """A computation as the policy file writes it: `sum`, or `{ template = "..." }`."""
-    name, colon, parameter = what.partition(":")
-    return {name: parameter} if colon else name
+    """A projection or computation as the policy file writes it: `sum`, or `{ round = 2 }`."""
+    name, blank, parameter = what.partition(" ")
+    return {name: int(parameter) if parameter.isdecimal() else parameter} if blank else name
 
 
 def _is_field(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from citespan.core.kinds import Kind, Why
+from citespan.core.kinds import Kind
 from citespan.learn.looks import Look
 
 Means: TypeAlias = Literal["text", "argument", "derive", "from"]
@@ -15,6 +15,9 @@ MAX_RUNS: Final = 64
 MAX_VALUES: Final = 2_000
 MAX_FIELDS: Final = 64
 MAX_PLACES: Final = 20_000
+#: a scale: so many different whole numbers at least, and none greater
+MIN_SCALE: Final = 3
+MAX_SCALE: Final = 10
 
 
 class Explanation(NamedTuple):
@@ -31,6 +34,14 @@ class Explanation(NamedTuple):
     what: str
 
 
+class Explained(NamedTuple):
+    """An explanation of one leaf, and how many made-up values it explains as well, of how many (computations only)."""
+
+    by: Explanation
+    hits: int = 0
+    tries: int = 0
+
+
 class Fact(NamedTuple):
     """One leaf of one recorded call.
 
@@ -40,8 +51,7 @@ class Fact(NamedTuple):
         known: whether the recording has the value; a trace has not.
         value: the leaf. seen_as: what it looks like.
         fields: fields that it was cited from.
-        explained: what would have made it citable.
-        by_chance: for a computation, how many made-up values it would explain as well, and of how many.
+        explained: what would have made it citable, each by itself.
     """
 
     tool: str
@@ -51,11 +61,9 @@ class Fact(NamedTuple):
     value: Any
     seen_as: Look
     kind: Kind
-    why: Why | None
     weak: bool
     fields: tuple[str, ...] = ()
-    explained: Explanation | None = None
-    by_chance: tuple[int, int] = (0, 0)
+    explained: tuple[Explained, ...] = ()
 
 
 class Output(NamedTuple):
@@ -94,18 +102,20 @@ class Place:
 
     __slots__ = (
         "chance", "explained", "fields", "full", "kinds", "looks", "mutating", "prose", "runs", "uncited", "unexplained",
-        "values",
+        "values", "whole",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.mutating = False
         self.full = False
+        #: the different values, where all of them are whole numbers from 0 to `MAX_SCALE`; else None
+        self.whole: list[int] | None = []
         self.runs = Runs()
         self.uncited = Runs()
         self.unexplained = Runs()
         self.prose = Runs()
         self.values: dict[tuple[type, Any], Runs] = {}
-        self.looks: dict[Look, int] = {}
+        self.looks: dict[Look, Runs] = {}
         self.kinds: dict[str, int] = {}
         #: the fields that one value was found in, together -> runs
         self.fields: dict[tuple[str, ...], Runs] = {}
@@ -116,24 +126,39 @@ class Place:
         """Take one leaf in."""
         self.mutating = self.mutating or fact.mutating
         self.runs.add(run)
-        self.looks[fact.seen_as] = self.looks.get(fact.seen_as, 0) + 1
+        if fact.known:
+            self._extend(fact.value)
+        self._put(self.looks, fact.seen_as, run, MAX_FIELDS)
         kind = f"{fact.kind}, weak" if fact.weak else fact.kind
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         if fact.fields:
             self._put(self.fields, fact.fields, run, MAX_FIELDS)
-        if fact.explained is not None:
-            self._put(self.explained, fact.explained, run, MAX_FIELDS)
-            hits, tries = self.chance.get(fact.explained, (0, 0))
-            self.chance[fact.explained] = (hits + fact.by_chance[0], tries + fact.by_chance[1])
+        for by, hits, tries in fact.explained:
+            self._put(self.explained, by, run, MAX_FIELDS)
+            before = self.chance.get(by, (0, 0))
+            self.chance[by] = (before[0] + hits, before[1] + tries)
         if fact.kind != "assumed":
             return
         self.uncited.add(run)
-        if fact.explained is None:
+        if not fact.explained:
             self.unexplained.add(run)
         if fact.known:
             self._put(self.values, _key(fact.value), run, MAX_VALUES)
             if fact.seen_as in {"prose", "phrase"}:
                 self.prose.add(run)
+
+    @property
+    def scale(self) -> tuple[int, int] | None:
+        """The least and the greatest value, where all are whole numbers of a short scale: a rating, a priority."""
+        if self.whole is None or len(self.whole) < MIN_SCALE or self.whole[-1] - self.whole[0] > MAX_SCALE:
+            return None
+        return self.whole[0], self.whole[-1]
+
+    def _extend(self, value: Any) -> None:
+        if self.whole is None or (value is not None and (type(value) is not int or not 0 <= value <= MAX_SCALE)):
+            self.whole = None
+        elif value is not None and value not in self.whole:
+            self.whole = sorted((*self.whole, value))
 
     def _put(self, kept: dict[Any, Runs], key: Any, run: int, most: int) -> None:
         found = kept.get(key)
@@ -179,4 +204,6 @@ class Evidence:
 
 def _key(value: Any) -> tuple[type, Any]:
     kind = type(value)
+    if kind is float and value.is_integer():
+        return int, int(value)  # 40 and 40.0 are one number
     return (kind, value) if kind in {str, bool, int, float} else (kind, repr(value))

@@ -16,6 +16,8 @@ Look: TypeAlias = Literal[
 
 #: a value of one of these names something that exists: nobody may make it up, and no policy may declare it
 NAMING: Final[frozenset[Look]] = frozenset({"id", "path", "url", "email", "date", "account", "number", "json"})
+#: those of them that a field of results holds
+NAMED: Final[frozenset[Look]] = frozenset({"id", "path", "url", "email", "account", "number"})
 #: a value of one of these may be one of few choices that a tool has
 CHOICES: Final[frozenset[Look]] = frozenset({"bool", "small", "word", "phrase"})
 

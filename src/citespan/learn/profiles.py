@@ -11,7 +11,8 @@ class Profile(NamedTuple):
     """Thresholds of one profile. A number of tasks is one of distinct tasks: near-copies of a task count once.
 
     Args:
-        constants: tasks in which one and the same value must have been seen before it is declared.
+        constants: tasks in which one and the same text must have been seen before it is declared.
+        numbers: the same of a small number, where the argument was uncited in `constants` tasks.
         vocabulary: most different values that an argument may get declared.
         unseen: the share of an argument's values that were seen in one task only, above which its vocabulary is
             taken to be open and nothing of it is declared.
@@ -22,11 +23,13 @@ class Profile(NamedTuple):
             read as prose.
         argument: tasks that needed a projection of an argument. derive: tasks that needed a computation.
         chance: how often a computation may explain a made-up value beside the recorded one.
-        sources: tasks that an argument's citations must span before its fields are closed with `from`.
+        sources: tasks that an argument's citations must span before its fields are closed with `from`, which tightens;
+            None: never.
     """
 
     name: ProfileName
     constants: int
+    numbers: int
     vocabulary: int
     unseen: float
     commentary: int
@@ -36,11 +39,11 @@ class Profile(NamedTuple):
     argument: int
     derive: int
     chance: float
-    sources: int
+    sources: int | None
 
 
 PROFILES: Final[dict[ProfileName, Profile]] = {
-    "strict": Profile("strict", 3, 6, 0.2, 3, "own", 3, 0.0, 3, 3, 0.02, 4),
-    "balanced": Profile("balanced", 2, 12, 0.5, 2, "called", 2, 0.1, 2, 2, 0.1, 6),
-    "loose": Profile("loose", 1, 24, 1.0, 1, "declared", 1, 0.2, 1, 1, 0.3, 10),
+    "strict": Profile("strict", 3, 3, 6, 0.2, 3, "own", 3, 0.0, 3, 3, 0.02, 6),
+    "balanced": Profile("balanced", 2, 1, 12, 0.5, 2, "called", 2, 0.1, 2, 2, 0.1, 12),
+    "loose": Profile("loose", 1, 1, 24, 1.0, 1, "declared", 1, 0.2, 1, 1, 0.3, None),
 }

@@ -14,7 +14,7 @@ import orjson
 from citespan import semconv
 from citespan.core.kinds import KINDS, Kind
 from citespan.core.leaves import field_step
-from citespan.learn.evidence import Explanation, Fact
+from citespan.learn.evidence import Explained, Explanation, Fact
 from citespan.learn.probe import is_argument_projection, is_text_projection
 from citespan.traces.model import SpanRecord
 
@@ -56,14 +56,14 @@ def facts(span: SpanRecord) -> Iterator[Fact]:
 def _fact(tool: str, argument: str, mutating: bool, kind: Any, source: str, projection: Any, weak: bool) -> Fact:
     name: Kind = cast(Kind, kind) if kind in KINDS else "assumed"
     field = _field(source) if source and name == "observed" else ""
-    explained = None
+    explained: tuple[Explained, ...] = ()
     if field and isinstance(projection, str):
         if is_text_projection(projection):
-            explained = Explanation("text", field.partition(".")[0], projection)
+            explained = (Explained(Explanation("text", field.partition(".")[0], projection)),)
         elif is_argument_projection(projection):
-            explained = Explanation("argument", field, projection)
+            explained = (Explained(Explanation("argument", field, projection)),)
     fields = (field,) if field else ()
-    return Fact(tool, argument, mutating, False, None, "other", name, None, weak, fields, explained)
+    return Fact(tool, argument, mutating, False, None, "other", name, weak, fields, explained)
 
 
 def only_reads(span: SpanRecord) -> bool | None:

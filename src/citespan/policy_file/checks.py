@@ -12,9 +12,12 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from citespan.core.computation import COMPUTATIONS, USER, Computation, computation, placeholders
 from citespan.core.kinds import KINDS
 from citespan.core.leaves import field_step
-from citespan.core.projections import PROJECTIONS, Stage
+from citespan.core.moments import quantity
+from citespan.core.patterns import linear
+from citespan.core.projections import PATTERN_NAME, PROJECTIONS, REGEX, Stage
 
 #: kinds that a policy may accept: all but the one that means "none of these"
 ACCEPTABLE: Final[tuple[str, ...]] = tuple(kind for kind in KINDS if kind != "assumed")
@@ -22,17 +25,8 @@ ACCEPTABLE: Final[tuple[str, ...]] = tuple(kind for kind in KINDS if kind != "as
 #: what `normalize` may name (see `citespan.core.policy.ArgumentRule`)
 NORMALIZERS: Final[tuple[str, ...]] = ("posix_path", "casefold", "number")
 
-#: computations that design section 2 names -> whether this version judges them
-DERIVATIONS: Final[dict[str, bool]] = {
-    "round": False,
-    "sum": False,
-    "difference": False,
-    "product": False,
-    "percent": False,
-    "date_offset": False,
-    "template": False,
-    "expression": False,
-}
+#: computations -> whether this version judges them
+DERIVATIONS: Final[dict[str, bool]] = dict.fromkeys(COMPUTATIONS, True)
 
 MAX_SHOWN: Final = 60
 
@@ -91,8 +85,20 @@ def kind(text: str) -> str:
     return one_of(text, ACCEPTABLE, "kind")
 
 
-def text_projection(text: str) -> str:
-    """A projection that a tool's text output may declare."""
+def text_projection(item: Any) -> str:
+    """A projection that a tool's text output may declare: its name, or a named pattern, as the core writes it.
+
+    Example:
+        >>> text_projection({"regex": "#([0-9]+)", "name": "issue"})
+        'regex:issue=#([0-9]+)'
+    """
+    if isinstance(item, dict):
+        return _pattern(item)
+    if not isinstance(item, str):
+        raise ValueError("must be a projection's name, or { regex = '...', name = \"...\" }")
+    text = item
+    if text == REGEX or text.startswith(f"{REGEX}:"):
+        raise ValueError("a pattern is declared as { regex = '...', name = \"...\" }")
     row = PROJECTIONS.get(text)
     if row is not None and row.stage == "default":
         raise ValueError(f"{shown(text)} is always admitted and need not be declared")
@@ -100,6 +106,22 @@ def text_projection(text: str) -> str:
         raise ValueError(f"{shown(text)} is declared for an argument (projections), not for a tool's text")
     one_of(text, (name for name, one in PROJECTIONS.items() if one.stage == "text"), "text projection")
     return _ready(text)
+
+
+def _pattern(item: dict[str, Any]) -> str:
+    """A table `{ regex = '...', name = "..." }`."""
+    if unknown := next((key for key in item if key not in {REGEX, "name"}), None):
+        raise ValueError(f"a pattern has no key {shown(unknown)}: write {{ regex = '...', name = \"...\" }}")
+    pattern, name = item.get(REGEX), item.get("name")
+    if not isinstance(pattern, str):
+        raise ValueError("a pattern needs regex, a text")
+    if not isinstance(name, str) or not PATTERN_NAME.fullmatch(name):
+        raise ValueError("a pattern needs a name of letters, digits, _ and -, by which spans show it")
+    try:
+        linear(pattern)
+    except ValueError as error:
+        raise ValueError(f"{shown(pattern)}: {error}") from error
+    return f"{REGEX}:{name}={pattern}"
 
 
 def argument_projection(text: str) -> str:
@@ -127,17 +149,16 @@ def _ready(name: str) -> str:
     return name
 
 
-def derivation(item: Any) -> Any:
+def derivation(item: Any) -> Computation:
     """A declared computation: its name, or `{ name = parameter }`."""
-    if isinstance(item, dict) and len(item) != 1:
-        raise ValueError("a computation is its name, or a table of exactly one: { round = 2 }")
-    if not isinstance(item, str | dict):
-        raise ValueError('a computation is its name ("sum") or a table of one name and its parameter ({ round = 2 })')
-    name = item if isinstance(item, str) else next(iter(item))
-    one_of(name, DERIVATIONS, "computation")
-    if not DERIVATIONS[name]:
-        raise ValueError(f"{shown(name)} is not implemented in this version of citespan")
-    return item
+    if isinstance(item, str) or (isinstance(item, dict) and len(item) == 1):
+        one_of(item if isinstance(item, str) else next(iter(item)), COMPUTATIONS, "computation")
+    made = computation(item)
+    named = placeholders(made.template)[1] if made.template else []
+    for operand in (*made.of, *(name for name in named if "." in name), *(by for by in made.by if not quantity(by))):
+        if operand != USER:
+            field(operand)
+    return made
 
 
 def scalar(value: Any) -> Any:
@@ -188,11 +209,12 @@ def field(text: str) -> str:
         'list_files.files.*'
     """
     _plain(text, "a field")
-    name, dot, path = text.partition(".")
-    server, slash, tool = name.rpartition("/")
+    # a server's name may have dots; a tool's name and a field have no slash
+    server, slash, rest = text.rpartition("/")
+    tool, dot, path = rest.partition(".")
     if not tool or (slash and not server):
         raise ValueError(f"{shown(text)} does not start with a tool's name: write tool.path or server/tool.path")
-    if "*" in server or "?" in name or "[" in name:
+    if "*" in server or any(mark in f"{server}{tool}" for mark in "?["):
         raise ValueError(f"{shown(text)}: a field has * in place of a tool's name or of a step, and no other glob")
     if not dot:
         raise ValueError(

@@ -10,11 +10,63 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
+from citespan.core.computation import (
+    COMPUTATIONS,
+    MAX_CONSTANTS,
+    MAX_DIGITS,
+    MAX_FIELDS,
+    MAX_TEMPLATE,
+    MAX_TERMS,
+    PERCENTS,
+    ROUNDINGS,
+    USER,
+    Rule,
+)
 from citespan.core.decision import Mode, OnViolation
+from citespan.core.moments import UNIT_NAMES
+from citespan.core.patterns import MAX_PATTERN
 from citespan.core.policy import Output, Weak
+from citespan.core.projections import PATTERN_NAME, REGEX
 from citespan.policy_file import checks
 
 MAX_INTEGER = 2**63 - 1
+
+
+_FIELD = r"^([^/?*\[\s][^?*\[]*/)?[^./?\[\s][^./?\[]*(\.[^./\s]+)+$"
+_OF = {
+    "type": "array",
+    "items": {"anyOf": [{"const": USER}, {"type": "string", "pattern": _FIELD}]},
+    "minItems": 1,
+    "maxItems": MAX_FIELDS,
+}
+_DIGITS = {"type": "integer", "minimum": -6, "maximum": MAX_DIGITS}
+_OFFSET = {"type": "string", "minLength": 3}
+#: each key of a computation's parameter
+_KEYS: dict[str, Any] = {
+    "of": _OF,
+    "digits": _DIGITS,
+    "round": _DIGITS,
+    "to": {"type": "string", "enum": list(ROUNDINGS)},
+    "terms": {"type": "integer", "minimum": 2, "maximum": MAX_TERMS},
+    "form": {"type": "string", "enum": list(PERCENTS)},
+    "by": {"anyOf": [_OFFSET, {"type": "array", "items": _OFFSET, "minItems": 1}]},
+    "unit": {"type": "string", "enum": list(UNIT_NAMES)},
+    "template": {"type": "string", "minLength": 3, "maxLength": MAX_TEMPLATE},
+    "constants": {"type": "array", "items": {"type": "number"}, "maxItems": MAX_CONSTANTS},
+}
+
+
+def _parameter(rule: Rule) -> dict[str, Any]:
+    """The JSON Schema of one computation's parameter: its short forms, and its table."""
+    forms: list[dict[str, Any]] = [_KEYS[rule.short]] if rule.short else []
+    if rule.name == "expression":
+        forms.append({"const": True})
+    if "of" in rule.keys and rule.short != "by":
+        forms.append(_OF)
+    if rule.keys:
+        keys = {key: _KEYS[key] for key in rule.keys}
+        forms.append({"type": "object", "properties": keys, "additionalProperties": False})
+    return {"anyOf": forms, "description": rule.brief}
 
 
 Version = Annotated[int, AfterValidator(checks.version), WithJsonSchema({"type": "integer", "const": 1})]
@@ -24,9 +76,24 @@ KindName = Annotated[
     str, AfterValidator(checks.kind), WithJsonSchema({"type": "string", "enum": list(checks.ACCEPTABLE)})
 ]
 TextProjection = Annotated[
-    str,
+    Any,
     AfterValidator(checks.text_projection),
-    WithJsonSchema({"type": "string", "enum": checks.ready("text")}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": [name for name in checks.ready("text") if name != REGEX]},
+                {
+                    "type": "object",
+                    "properties": {
+                        REGEX: {"type": "string", "minLength": 1, "maxLength": MAX_PATTERN},
+                        "name": {"type": "string", "pattern": f"^{PATTERN_NAME.pattern}$"},
+                    },
+                    "required": [REGEX, "name"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
 ]
 ArgumentProjection = Annotated[
     str,
@@ -46,7 +113,7 @@ Normalizer = Annotated[
 FieldPattern = Annotated[
     str,
     AfterValidator(checks.field),
-    WithJsonSchema({"type": "string", "pattern": r"^[^./?\[\s][^.?\[]*(\.[^.\s]+)+$"}),
+    WithJsonSchema({"type": "string", "pattern": _FIELD}),
 ]
 ResultField = Annotated[
     str,
@@ -71,10 +138,11 @@ Computation = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "enum": list(checks.DERIVATIONS)},
+                {"type": "string", "enum": [name for name in COMPUTATIONS if name != "template"]},
                 {
                     "type": "object",
-                    "propertyNames": {"enum": list(checks.DERIVATIONS)},
+                    "properties": {name: _parameter(rule) for name, rule in COMPUTATIONS.items()},
+                    "additionalProperties": False,
                     "minProperties": 1,
                     "maxProperties": 1,
                 },
@@ -167,8 +235,8 @@ class ArgumentTable(Table):
         default=None,
         alias="from",
         description="The only fields that may be cited: `tool.path` or `server/tool.path`, `*` for an index "
-        "or a data-like key. Not met, the call is denied whatever the budget.",
-        min_length=1,
+        "or a data-like key. Not met, the call is denied whatever the budget. An empty list takes back what a less "
+        "specific table says.",
     )
     normalize: Normalizer | None = Field(
         default=None, description="Projection applied to the argument before it is looked up."
@@ -182,7 +250,8 @@ class ArgumentTable(Table):
     )
     derive: list[Computation] | None = Field(
         default=None,
-        description="Computations whose result is of kind `derived` if all that goes into it is cited.",
+        description="Computations whose result is of kind `derived`, which is then accepted, if all that goes into it "
+        "is cited.",
     )
     propose_against: FieldPattern | None = Field(
         default=None,
@@ -203,7 +272,9 @@ class ToolTable(Table):
         default=None, description="Whole top-level arguments of this tool that are tagged but never counted."
     )
     text: list[TextProjection] | None = Field(
-        default=None, description="Projections that read citable pieces out of this tool's text output."
+        default=None,
+        description="Projections that read citable pieces out of this tool's text output. An empty list takes back "
+        "what a less specific table says.",
     )
     output: Output | None = Field(
         default=None,
