@@ -20,7 +20,7 @@ from citespan.core.decision import Decision
 from citespan.core.kinds import Derived, Provenance
 from citespan.core.moments import before, moment, quantities, quantity
 from citespan.core.operands import MAX_OPERANDS
-from citespan.core.policy import ArgumentRule, Policy, ToolRule, Weak
+from citespan.core.policy import ArgumentRule, Bounds, Policy, ToolRule, Weak
 from citespan.core.resolve import Rulebook, digest
 from citespan.guard.ports import Tool
 
@@ -380,6 +380,62 @@ def test_only_the_newest_numbers_are_operands() -> None:
     assert derived(one, 100_007) is None
     one.reads("look", {}, {"now": 500_000})
     assert derived(one, 500_007) is not None
+
+
+def test_a_small_result_of_operands_that_nobody_named_is_weak() -> None:
+    for item, weak in (("difference", True), ({"difference": ["look.total", "look.paid"]}, False)):
+        one = agent(item)
+        one.reads("look", {}, {"total": 1000, "paid": 950})
+        found = derived(one, 50)
+        assert found is not None
+        assert found.weak is weak
+
+
+def test_numbers_that_are_text_take_their_turn_among_the_newest() -> None:
+    one = agent("sum", projections=("number",))
+    one.reads("look", {}, {"a": "100000"})
+    one.reads("look", {}, {"b": [3 * number for number in range(1, MAX_OPERANDS - 2)]})
+    one.reads("look", {}, {"c": "500000"})
+    one.run.user("add 7")
+    assert derived(one, 500_007) is not None
+    one.reads("look", {}, {"d": ["1", "2", "4", "5", "8"]})
+    assert derived(one, 100_007) is None
+
+
+def test_what_the_user_said_last_is_among_the_operands_however_much_was_said() -> None:
+    one = agent("sum")
+    one.run.user(" ".join(str(3000 + number) for number in range(500)))
+    one.run.user("add 7 to it")
+    one.reads("look", {}, {"rent": 1450})
+    assert derived(one, 1457) is not None
+
+
+def test_inputs_of_the_run_are_operands_of_the_user() -> None:
+    rule = ArgumentRule(derive=(computation("sum"),))
+    one = Agent(Policy(mode="tag", tools={"pay": ToolRule(arguments={"value": rule})}), raise_by=125)
+    one.reads("look", {}, {"rent": 1450})
+    found = derived(one, 1575)
+    assert found is not None
+    assert [source.path for source in found.sources] == ["rent"]
+
+
+def test_a_bare_name_stands_for_its_plain_form_in_code() -> None:
+    rule = ArgumentRule(derive=("sum",))
+    one = Agent(Policy(mode="tag", tools={"pay": ToolRule(arguments={"value": rule})}))
+    one.reads("look", {}, {"rent": 1450, "fee": 125})
+    assert derived(one, 1575) is not None
+
+
+def test_operands_are_found_again_after_the_ledger_had_to_drop_results() -> None:
+    rule = ArgumentRule(derive=(computation("sum"),), projections=("dirname",))
+    policy = Policy(mode="tag", bounds=Bounds(bytes=2_000), tools={"pay": ToolRule(arguments={"value": rule})})
+    one = Agent(policy)
+    for number in range(100):
+        one.reads("look", {}, {"rent": 100_000 + number, "fee": 7_000, "path": f"d{number}/app.py"})
+        assert derived(one, 107_000 + number) is not None
+        assert judged(one, f"d{number}").kind == "observed"
+    assert derived(one, 107_000) is None
+    assert judged(one, "d0").kind == "assumed"
 
 
 def test_a_sum_of_weak_operands_is_weak_and_so_is_one_of_more_than_two_unnamed_terms() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
 import typer
 
 from citespan.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    import io
 
 STANDARD_INPUT: Final = "-"
 _START: Final = 4096
@@ -69,7 +72,7 @@ def is_trace(source: str) -> bool:
     """Whether a file starts as a trace file does; of standard input nothing is taken away by looking."""
     try:
         if source == STANDARD_INPUT:
-            start = sys.stdin.buffer.peek(_START)  # type: ignore[attr-defined]
+            start = cast("io.BufferedReader", sys.stdin.buffer).peek(_START)
         else:
             with Path(source).open("rb") as file:
                 start = file.read(_START)

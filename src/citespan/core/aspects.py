@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from citespan.core import places
 from citespan.core.images import IMAGES, Image, moment_key, moment_keys, number_of
+from citespan.core.leaves import Step
 from citespan.core.moments import Moment
 from citespan.core.places import Node, Place, Posting, Shape, each, field_at, members, step_pattern
 
@@ -26,7 +27,7 @@ class Aspects:
         post: how it posts a key to a node.
     """
 
-    __slots__ = ("_by_number", "_numeric", "_post", "_postings", "_shapes", "asked")
+    __slots__ = ("_by_number", "_decimal", "_numeric", "_post", "_postings", "_shapes", "asked")
 
     def __init__(
         self,
@@ -38,7 +39,9 @@ class Aspects:
         self._by_number = by_number
         self._post = post
         self._postings: dict[str, tuple[Image, Posting]] = {}
+        #: nodes with numbers, and nodes with texts that are decimal numbers; oldest result first
         self._numeric: list[Node] | None = None
+        self._decimal: list[Node] | None = None
         #: whether anything was asked for: the one test that a policy without declared projections costs
         self.asked = False
 
@@ -46,8 +49,10 @@ class Aspects:
         """A node was added to the index."""
         for image, posting in self._postings.values():
             self._take(image, posting, node)
-        if self._numeric is not None and _is_numeric(node):
+        if self._numeric is not None and _has_number(node):
             self._numeric.append(node)
+        if self._decimal is not None and _has_decimal(node):
+            self._decimal.append(node)
 
     def image(self, name: str, value: Any, upto: int) -> list[Place]:
         """Every kept place from which an argument follows under a declared argument projection."""
@@ -104,15 +109,15 @@ class Aspects:
             texts: whether texts that are plain decimal numbers count too.
         """
         if self._numeric is None:
-            self._numeric = [node for node in self._nodes() if _is_numeric(node)]
+            self._numeric = [node for node in self._nodes() if _has_number(node)]
             self.asked = True
-        for node in reversed(self._numeric):
-            if node.owner.ordinal < upto:
-                for step, held in reversed(list(members(node))):
-                    if type(held) is int or type(held) is float:
-                        yield Place(node, step, held, node.via or "exact")
-                    elif texts and type(held) is str and number_of(held) is not None:
-                        yield Place(node, step, held, "number")
+        numbers = _newest(self._numeric, upto, lambda held: type(held) is int or type(held) is float)
+        if not texts:
+            return numbers
+        if self._decimal is None:
+            self._decimal = [node for node in self._nodes() if _has_decimal(node)]
+        decimals = _newest(self._decimal, upto, _is_decimal)
+        return heapq.merge(numbers, (place._replace(projection="number") for place in decimals), key=_newest_first)
 
     def field(self, pattern: str, upto: int) -> Iterator[Place]:
         """Every scalar of a declared field in observations below `upto`, newest first.
@@ -127,7 +132,7 @@ class Aspects:
             found.extend(_below(nodes, last, upto) for nodes in (shape.objects, *columns))
             texts = list(shape.children.values()) if last == "*" else [shape.children.get(last)]
             found.extend(_below(text.pieces, "", upto) for text in texts if text is not None)
-        return heapq.merge(*found, key=lambda place: -place.node.owner.ordinal)
+        return heapq.merge(*found, key=_newest_first)
 
     def _spread(self, pattern: str) -> tuple[list[Shape], str]:
         """The places that hold a field, and its last step."""
@@ -164,18 +169,40 @@ def _below(nodes: list[Node], last: str, upto: int) -> Iterator[Place]:
     for node in reversed(nodes):
         if node.owner.ordinal >= upto:
             continue
-        for step, held in reversed(list(members(node))):
-            if isinstance(held, dict | list) or (last not in {"", "*"} and field_at(node, step) != last):
-                continue
-            yield Place(node, step, held, node.via or "exact")
+        some: list[tuple[Step, Any]]
+        if type(node.part) is dict and last not in {"", "*"}:
+            some = [(last, node.part[last])] if last in node.part else []
+        else:
+            some = [(step, held) for step, held in members(node) if last in {"", field_at(node, step)} or last == "*"]
+        for step, held in reversed(some):
+            if not isinstance(held, dict | list):
+                yield Place(node, step, held, node.via or "exact")
+
+
+def _newest(nodes: list[Node], upto: int, wanted: Callable[[Any], bool]) -> Iterator[Place]:
+    """The wanted members of nodes, from the newest node back."""
+    for node in reversed(nodes):
+        if node.owner.ordinal < upto:
+            for step, held in reversed(list(members(node))):
+                if wanted(held):
+                    yield Place(node, step, held, node.via or "exact")
+
+
+def _newest_first(place: Place) -> int:
+    return -place.node.owner.ordinal
 
 
 def _ordinal(node: Node) -> int:
     return node.owner.ordinal
 
 
-def _is_numeric(node: Node) -> bool:
-    return any(
-        type(held) is int or type(held) is float or (type(held) is str and number_of(held) is not None)
-        for held in places.values(node)
-    )
+def _is_decimal(held: Any) -> bool:
+    return type(held) is str and number_of(held) is not None
+
+
+def _has_number(node: Node) -> bool:
+    return any(type(held) is int or type(held) is float for held in places.values(node))
+
+
+def _has_decimal(node: Node) -> bool:
+    return any(map(_is_decimal, places.values(node)))

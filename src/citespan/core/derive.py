@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from citespan.core.arithmetic import SCALE, UNIT, addends, literals, rounds_to, scaled
 from citespan.core.computation import USER, Computation, named, placeholders
-from citespan.core.equality import same
+from citespan.core.equality import is_weak, same
 from citespan.core.images import number_of
 from citespan.core.kinds import Derived, Source
 from citespan.core.moments import before, moment
@@ -39,7 +39,9 @@ def derive(value: Any, computations: Iterable[Computation | str], operands: Oper
     for declared in map(named, computations):
         for used, always_weak in _RULES[declared.rule](value, declared, operands, texts):
             sources = tuple(dict.fromkeys(chain.from_iterable(operand.sources for operand in used)))
-            if not always_weak and not all(operand.weak for operand in used):
+            # a small number is soon computed of any others, unless the policy names them
+            by_chance = always_weak or (not declared.of and is_weak(value))
+            if not by_chance and not all(operand.weak for operand in used):
                 return Derived(declared.rule, _some(sources), False)
             weak = weak or Derived(declared.rule, _some(sources), True)
     return weak

@@ -191,7 +191,7 @@ _ROWS: Final = (
         Pair('"fixes 40211"', '"40211"'),
         matches,
         limits="A part of Python's expressions: no look-around, back-reference, flag, lazy or nested repetition. A "
-        "repetition takes all that it can, gives nothing back, and takes at most 256 characters.",
+        "repetition takes all that it can, gives nothing back, and takes at most 256 characters. (Example: `#(\\d+)`.)",
         declared="regex:NAME",
     ),
     Projection(
@@ -251,7 +251,7 @@ _ROWS: Final = (
         "A path joined of two cited parts.",
         Pair('{"dir": "src/lib", "files": ["app.py"]}', '"src/lib/app.py"'),
         Pair('{"dir": "src/lib", "files": ["app.py"]}', '"src/app.py"'),
-        limits="Both parts are observed, and only what a path of at most 32 steps is made of.",
+        limits="Both parts are observed; the path has at most 32 steps.",
     ),
 )
 PROJECTIONS: Final[dict[str, Projection]] = {row.name: row for row in _ROWS}

@@ -37,6 +37,8 @@ MAX_CHARS: Final = 4 * 1024 * 1024
 MESSAGE_COST: Final = 64
 MAX_KNOWN: Final = 1024
 MAX_KNOWN_CHARS: Final = 256
+#: numbers that a computation may take from what was said; the newest ones
+MAX_RECENT: Final = 256
 #: messages that are searched for one text, and kept for one date; the newest ones
 MAX_HOLDERS: Final = 1024
 #: numbers that are kept, and numerals that are read in one message; further ones say nothing
@@ -82,6 +84,7 @@ class UserText:
         "_moments",
         "_numbers",
         "_readings",
+        "_recent",
         "_texts",
     )
 
@@ -100,6 +103,7 @@ class UserText:
         self._count = 0
         #: what was asked since the last message; agents pass the same names again and again
         self._known: dict[str, FromUser | None] = {}
+        self._recent: list[int | float] | None = None
 
     def say(self, text: str) -> None:
         """Add a message. The system prompt, tool results and assistant text are never said (design section 2)."""
@@ -118,6 +122,7 @@ class UserText:
                 self._forget()
             # not cleared: a look-up that runs now may still write what it found before into the old one
             self._known = {}
+            self._recent = None
 
     def _read(self, lowered: str, index: int) -> None:
         """Index the dates of a message, then the numbers outside of them."""
@@ -217,24 +222,26 @@ class UserText:
             return None if found is None else FromUser("message", str(found[0]), found[1], is_weak(value))
         return None
 
-    def texts(self, most: int) -> Iterator[str]:
+    def texts(self, most: int) -> list[str]:
         """The messages that still count, newest first, up to so many characters."""
-        for text in reversed(list(self._texts.values())):
-            most -= len(text)
-            if most < 0:
-                return
-            yield text
+        found: list[str] = []
+        with self._lock:
+            for text in reversed(self._texts.values()):
+                most -= len(text)
+                if most < 0:
+                    break
+                found.append(text)
+        return found
 
     def numbers(self, most: int) -> list[int | float]:
         """The numbers that the user said, those of the newest message first."""
-        said = {key: index for key, index in self._numbers.items() if type(key) is str}
-        said |= {key: reading[0] for key, reading in self._readings.items() if type(key) is str}
-        live = [
-            (index, number)
-            for key, index in said.items()
-            if index in self._texts and (number := number_of(key)) is not None
-        ]
-        return [number for _, number in nlargest(most, live, key=_first)]
+        with self._lock:
+            if self._recent is None:
+                said = {key: index for key, index in self._numbers.items() if type(key) is str}
+                said |= {key: reading[0] for key, reading in self._readings.items() if type(key) is str}
+                newest = [key for key, index in nlargest(MAX_RECENT, said.items(), key=_index) if index in self._texts]
+                self._recent = [number for key in newest if (number := number_of(key)) is not None]
+            return self._recent[:most]
 
     def _number(self, key: str | float) -> tuple[int, str] | None:
         index = self._numbers.get(key)
@@ -293,8 +300,8 @@ class UserText:
         return (max(common), "date") if common else None
 
 
-def _first(entry: tuple[int, Any]) -> int:
-    return entry[0]
+def _index(entry: tuple[str, int]) -> int:
+    return entry[1]
 
 
 def _long(value: int | float) -> str:

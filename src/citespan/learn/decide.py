@@ -21,6 +21,8 @@ MAX_LOOKED_UP: Final = 0.5
 MAX_SOURCES: Final = 4
 #: an argument of such a name never gets a declared value
 _SECRET: Final = re.compile(r"pass(?:word|wd|code)?|secret|token|api_?key|pin|cvv|otp", re.IGNORECASE)
+#: places that a rounding is extended to
+MAX_ROUNDED: Final = 2
 _SIMPLE_NAME: Final = re.compile(r"[^.*?\s]+")
 
 
@@ -56,7 +58,7 @@ class Decider:
         arguments: dict[str, ArgumentDraft] = {}
         left: list[Line] = []
         for argument, place in places.items():
-            commentary = self._commentary(argument, place)
+            commentary = self._commentary(name, argument, place)
             if commentary is not None:
                 allow.append(commentary)
                 continue
@@ -84,12 +86,12 @@ class Decider:
 
     # -- commentary
 
-    def _prose_by_name(self) -> dict[str, list[Runs]]:
-        """Argument name -> the runs of every tool in which an argument of this name held uncited prose."""
-        found: dict[str, list[Runs]] = {}
-        for (_, argument), place in self._evidence.places.items():
+    def _prose_by_name(self) -> dict[str, dict[str, Runs]]:
+        """Argument name -> the tools in which an argument of this name held uncited prose, each with the runs."""
+        found: dict[str, dict[str, Runs]] = {}
+        for (tool, argument), place in self._evidence.places.items():
             if place.prose.numbers and _SIMPLE_NAME.fullmatch(argument) and self._may_be_commentary(place):
-                found.setdefault(argument, []).append(place.prose)
+                found.setdefault(argument, {})[tool] = place.prose
         return found
 
     def _may_be_commentary(self, place: Place, most: float = MAX_NAMING) -> bool:
@@ -97,13 +99,14 @@ class Decider:
             return False
         return self._share(place, NAMING) <= most
 
-    def _commentary(self, argument: str, place: Place) -> Line | None:
+    def _commentary(self, tool: str, argument: str, place: Place) -> Line | None:
         if not _SIMPLE_NAME.fullmatch(argument) or not place.uncited.numbers:
             return None
         own = self._count(place.prose)
-        pooled = own if self._profile.by_name == "own" else self._prose_tasks(argument)
+        named = self._profile.by_name != "own" and bool(self._prose_named.get(argument, {}).keys() - {tool})
+        pooled = self._count(place.prose, *self._prose_named[argument].values()) if named else own
         # where other tools show that the name is one of commentary, half of what this one was given may look otherwise
-        most = MAX_NAMING if pooled == own else 2 * MAX_NAMING
+        most = 2 * MAX_NAMING if named else MAX_NAMING
         if pooled < self._profile.commentary or not self._may_be_commentary(place, most):
             return None
         note = "" if own >= self._profile.commentary else self._named_note(argument)
@@ -119,7 +122,7 @@ class Decider:
         )
 
     def _prose_tasks(self, argument: str) -> int:
-        return self._count(*self._prose_named.get(argument, []))
+        return self._count(*self._prose_named.get(argument, {}).values())
 
     def _named_note(self, argument: str) -> str:
         return f"prose in arguments of this name: {self._prose_tasks(argument)} tasks"
@@ -130,7 +133,7 @@ class Decider:
         found: dict[Key, list[Line]] = {
             "from": self._sources(place),
             "projections": self._explained(place, "argument", self._profile.argument),
-            "derive": self._explained(place, "derive", self._profile.derive),
+            "derive": _finer(self._explained(place, "derive", self._profile.derive)),
             "values": [] if _SECRET.search(argument) else self._values(place),
         }
         return {key: lines for key, lines in found.items() if lines}
@@ -166,7 +169,7 @@ class Decider:
         if self._count(place.uncited) >= self._profile.constants:
             lines = self._seen_enough(choices, self._profile.numbers)
         if place.scale is not None and self._profile.numbers == 1 and self._count(place.runs) > self._profile.constants:
-            low, high = place.scale
+            low, high = min(1, place.scale[0]), place.scale[1]
             known = {line.value: line for line in lines}
             plain = f"a scale from {low} to {high}, the argument was seen in {self._count(place.runs)} tasks"
             lines = [known.get(value) or Line(value, 0, 0, plain) for value in range(low, high + 1)]
@@ -216,9 +219,9 @@ class Decider:
         if place.full or not place.fields or self._profile.sources is None or self._share(place, NAMED) < 0.5:
             return []
         single: dict[str, list[Runs]] = {}
-        for fields, runs in place.fields.items():
+        for fields, seen in place.fields.items():
             for field in fields:
-                single.setdefault(field, []).append(runs)
+                single.setdefault(field, []).append(seen)
         unlike = [one for one in place.explained if one.means == "from"]
         for explanation in unlike:
             single.setdefault(explanation.subject, []).append(place.explained[explanation])
@@ -229,7 +232,7 @@ class Decider:
             if any(field in fields for fields in left):
                 left = [fields for fields in left if field not in fields]
                 chosen.append(Line(field, self._count(*single[field]), sum(runs.times for runs in single[field])))
-        spread = self._count(*(runs for seen in single.values() for runs in seen))
+        spread = self._count(*(runs for several in single.values() for runs in several))
         good = (
             spread >= self._profile.sources
             and len(chosen) <= MAX_SOURCES
@@ -262,6 +265,20 @@ def _declared(what: str) -> Any:
     """A projection or computation as the policy file writes it: `sum`, or `{ round = 2 }`."""
     name, blank, parameter = what.partition(" ")
     return {name: int(parameter) if parameter.isdecimal() else parameter} if blank else name
+
+
+def _finer(lines: list[Line]) -> list[Line]:
+    """Where a number may be rounded to so many places it may keep more of them: fewer values follow from that."""
+    digits = [0 if line.value == "round" else line.value["round"] for line in lines if _is_rounding(line.value)]
+    if not digits:
+        return lines
+    more = range(min(digits), MAX_ROUNDED + 1)
+    finer = [Line({"round": places}, 0, 0, "finer than what was seen") for places in more if places not in digits]
+    return lines + finer
+
+
+def _is_rounding(value: Any) -> bool:
+    return bool(value == "round" or (isinstance(value, dict) and "round" in value))
 
 
 def _is_field(text: str) -> bool:

@@ -61,7 +61,7 @@ def _text(value: str) -> Look:
     found = shape(text)
     if found in {"email", "url", "date", "path", "id"}:
         # `and/or`, `he/she`: a path of prose is prose
-        return "prose" if found == "path" and len(text.split()) > 4 else found  # type: ignore[return-value]
+        return "prose" if found == "path" and len(text.split()) > 4 else found
     if _ACCOUNT.fullmatch(text):
         return "account"
     if text.replace(".", "", 1).isdecimal():

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from citespan.core.computation import computation
 from citespan.core.decision import Tag
+from citespan.core.kinds import Kind
 from citespan.core.leaves import Leaf
 from citespan.core.policy import ArgumentRule, Output, Policy
 from citespan.core.projections import PROJECTIONS
@@ -26,7 +27,7 @@ from citespan.replay import AsRecorded
 #: text projections that are tried; any token of a text would explain everything, and a pattern is for a person to write
 TEXT: Final = tuple(name for name in ready("text") if name not in {"tokens", "regex"})
 ARGUMENT: Final = tuple(ready("argument"))
-_ACCEPT: Final = frozenset({"observed", "user", "schema", "invented", "derived"})
+_ACCEPT: Final[frozenset[Kind]] = frozenset({"observed", "user", "schema", "invented", "derived"})
 #: fields of any depth: a rule that names its sources does not ask whether a value looks like its field
 _ANYWHERE: Final = tuple(".".join("*" * depth) for depth in range(2, 14))
 
@@ -129,6 +130,8 @@ def _cited(tag: Tag) -> Explanation | None:
         return None
     source = provenance.sources[0]
     if is_text_projection(source.projection):
+        if look(tag.leaf.value) in {"email", "url"} and source.projection != "url":
+            return None  # an address that stands somewhere in a text: no listing of them
         return Explanation("text", source.tool, source.projection)
     if is_argument_projection(source.projection):
         return Explanation("argument", source.field, source.projection)
