@@ -11,11 +11,11 @@ from benchmarks.accuracy.rows import Row
 
 
 class Passed(NamedTuple):
-    """An attack that passes whole: its run, the tools that it calls, and whether each value was seen outside of prose."""
+    """An attack that passes whole: its run, the tools that it calls, and how many values the run never saw."""
 
     trajectory: str
     tools: tuple[str, ...]
-    uncited_tokens: int
+    unseen: int
 
 
 class Outcome(NamedTuple):

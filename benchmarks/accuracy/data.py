@@ -65,7 +65,7 @@ class Recorded(NamedTuple):
 
 
 def folder(named: str | None) -> Path | None:
-    """The folder of the recordings: as named, else by environment, else `shared/data` beside the checkout, else none."""
+    """The folder of the recordings: as named, else by environment, else beside the checkout, else none."""
     if named or (named := os.environ.get(ENVIRONMENT_VARIABLE)):
         return Path(named)
     beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"

@@ -1,10 +1,12 @@
 """Right refusals, by rule: the value names something, and the run never saw that name.
 
 A name is an id, a path, a URL, an e-mail address, an account number, a single word or code, or a row of at most four
-words that each start with a capital letter or a digit. Numbers, dates, booleans and sentences are none. The run saw it if
-it stands, in any folded form, in what the user said by then, or in a field of an earlier result that is not prose; there as
-a whole or as whole tokens. A result that came after the name was first passed to a tool does not count: it may only give
-it back.
+words that each start with a capital letter or a digit. Numbers, dates, booleans and sentences are none. The run saw it
+if it stands, in any folded form, in what the user said by then, or in a field of an earlier result that is not prose;
+there as a whole or as whole tokens. A result that came after the name was first passed to a tool does not count: it may
+only give it back.
+
+A second reading is counted apart: dates of which the run never saw the day in any form.
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from citespan.core.dates import Date
+from citespan.core.dates import find as find_dates
+from citespan.core.dates import read as read_date
 from citespan.core.fold import all_forms, fold, occurs, squeeze
 from citespan.core.shapes import is_document, is_prose
 from citespan.learn.looks import look
@@ -53,9 +58,33 @@ def is_right(value: Any, trajectory: Trajectory, position: int) -> bool:
             continue
         for leaf, is_key in _leaves(earlier.result):
             prose = not is_key and type(leaf) is str and is_prose(leaf) and not is_document(leaf)
-            if not prose and _holds(leaf, wanted, solid):
+            if _stands_alone(leaf, wanted) if prose else _holds(leaf, wanted, solid):
                 return False
     return True
+
+
+def is_unseen_date(value: Any, trajectory: Trajectory, position: int) -> bool:
+    """Whether a value of the call at a position is a date, or a date and a time, whose day the run never saw."""
+    moment = read_date(value) if type(value) is str else None
+    if moment is None or moment.date is None:
+        return False
+    call = trajectory.calls[position]
+    texts = list(trajectory.user_messages[: call.turn + 1])
+    for earlier in trajectory.calls[:position]:
+        if any(type(leaf) is str and _says(leaf, moment.date) for leaf, _ in _leaves(earlier.arguments)):
+            break
+        if not earlier.failed:
+            texts.extend(leaf for leaf, _ in _leaves(earlier.result) if type(leaf) is str)
+    return not any(_says(text, moment.date) for text in texts)
+
+
+def _says(text: str, date: Date) -> bool:
+    return any(date in found.dates for found in find_dates(text.lower()))
+
+
+def _stands_alone(text: str, wanted: set[str]) -> bool:
+    """Whether a value is a whole line of a longer text, or what a line says after its colon: a listing, not prose."""
+    return any(fold(part) in wanted for line in text.splitlines() for part in (line, line.partition(": ")[2]) if part)
 
 
 def _holds(leaf: Any, wanted: set[str], solid: set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The rows of the tables: the bare rule, the defaults, and a policy learned under each profile without the fold it judges."""
+"""The rows of the tables: the bare rule, the defaults, and what each profile learns without the fold that it judges."""
 
 from __future__ import annotations
 

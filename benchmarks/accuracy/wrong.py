@@ -24,7 +24,7 @@ class Change(NamedTuple):
     Args:
         title: in the tables. mutating: only calls of tools that may change something.
         make: the wrong value for a leaf, None where it does not apply.
-        assumed: whether the leaf must be tagged `assumed`; else that the call is refused.
+        assumed: whether the leaf must be tagged `assumed`; else that the call is refused for it.
     """
 
     title: str
@@ -52,7 +52,7 @@ def measure(moment: Moment, changes: tuple[Change, ...], counts: dict[str, Count
             )
             assumed = found is not None and found.provenance.kind == "assumed"
             counts[change.title]["n"] += 1
-            counts[change.title]["caught"] += assumed if change.assumed else bool(decision.counted)
+            counts[change.title]["caught"] += assumed if change.assumed else found is not None and found.counted
 
 
 def _made_up(tag: Tag, moment: Moment, seed: random.Random) -> Any:

@@ -103,6 +103,8 @@ def odd_file() -> File:
 
 #: (result, values that are citable from it, values that are not)
 READABLE: dict[str, tuple[Callable[[], Any], list[Any], list[Any]]] = {
+    "a path": (lambda: PurePosixPath("src/app.py"), ["src/app.py"], []),
+    "a decimal": (lambda: decimal.Decimal("4711.5"), ["4711.5"], [4711.5]),
     "a text": (lambda: "src/app.py", ["src/app.py"], ["src", "result"]),
     "a number": (lambda: 4711, [4711, 4711.0], ["4711", 471]),
     "a float": (lambda: 0.1 + 0.2, [0.1 + 0.2], [0.3]),
@@ -138,8 +140,6 @@ UNREADABLE: dict[str, Callable[[], Any]] = {
     "a view": {"src/app.py": 1}.keys,
     "a deque": lambda: deque(["src/app.py"]),
     "a user dict": lambda: UserDict(path="src/app.py"),
-    "a path": lambda: PurePosixPath("src/app.py"),
-    "a decimal": lambda: decimal.Decimal("4711.5"),
     "a function": lambda: print,
     "a class": lambda: File,
     "a numpy array": lambda: Array(["src/app.py"]),

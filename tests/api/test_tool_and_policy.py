@@ -16,7 +16,7 @@ from tests.guard.harness import LISTED, SECRET, Spans, Toolbox, Watch, judges_bo
 
 import citespan
 from citespan.core.policy import Policy, ToolRule
-from citespan.errors import PolicyNotFound
+from citespan.errors import PolicyNotFound, UsageError
 from citespan.guard.registry import registry
 
 BROKEN = """\
@@ -171,9 +171,10 @@ def test_a_policy_file_holds_for_the_run_that_names_it(box: Toolbox, tmp_path: P
     path.write_text('version = 1\n[tools."patch_*"]\nmode = "tag"\n')
     with citespan.run(policy=path) as run:
         box.patch_file(path=SECRET)
-    path.write_text("version = 1\n")
-    with run:
+        path.write_text("version = 1\n")
         box.patch_file(path=SECRET)
+    with pytest.raises(UsageError), run:
+        pass
     with citespan.run(policy=path):
         refused(box.patch_file, path=SECRET)
     assert box.ran == [SECRET, SECRET]

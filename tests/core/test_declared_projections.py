@@ -587,7 +587,7 @@ def drain(pieces: Iterable[str]) -> None:
 def test_a_text_of_four_times_the_length_takes_about_four_times_as_long(declared: str, unit: str) -> None:
     read = reader(declared)
     assert read is not None
-    short, long = unit * (50_000 // len(unit)), unit * (200_000 // len(unit))
+    short, long = unit * (20_000 // len(unit)), unit * (80_000 // len(unit))
     first = seconds(lambda: drain(read[1](short)))
     assert seconds(lambda: drain(read[1](long))) < 10 * max(first, 0.002)
 

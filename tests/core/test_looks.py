@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.core.helpers import Agent, for_argument, tagging
 
 from citespan.core.policy import ArgumentRule, ToolRule
-from citespan.core.shapes import SHAPED, shape
+from citespan.core.shapes import SHAPED, goes_with, shape
 
 PROSE = "Dear all, the crane at the north quay will be out of order from Monday on, please plan for it."
 MAILBOX = "pat@shop.example"
@@ -50,7 +50,16 @@ def test_prose_in_another_field_or_of_another_tool_does_not_count() -> None:
 
 @pytest.mark.parametrize("value", [MAILBOX, "https://h.example/a", "src/app.py", "K-40211", "2031-07-02"])
 def test_a_shaped_value_is_not_cited_from_a_field_that_mostly_holds_another_shape(value: str) -> None:
+    assert listed("calm and dry", "windy, later wet", "wet all day", value).why(value) == "field"
+
+
+@pytest.mark.parametrize("value", [MAILBOX, "https://h.example/a", "K-40211", "2031-07-02"])
+def test_nor_from_one_that_mostly_holds_single_words(value: str) -> None:
     assert listed("calm", "windy", "wet", value).why(value) == "field"
+
+
+def test_a_file_stands_among_folders_and_files_without_an_ending() -> None:
+    assert listed("src", "docs", "Makefile", "setup.py").kind("setup.py") == "observed"
 
 
 @pytest.mark.parametrize("value", [MAILBOX, "https://h.example/a", "src/app.py", "K-40211", "2031-07-02"])
@@ -91,7 +100,7 @@ def test_a_document_among_prose_is_not_read() -> None:
 
 
 def test_a_last_part_of_a_path_must_look_like_its_field_too() -> None:
-    assert listed("calm", "windy", "wet", "src/app.py").why("app.py") == "field"
+    assert listed("calm and dry", "windy, later wet", "wet all day", "src/app.py").why("app.py") == "field"
 
 
 def test_a_key_need_not_look_like_anything() -> None:
@@ -155,7 +164,7 @@ def test_a_value_is_cited_if_at_least_half_of_the_others_have_its_shape(texts: l
         agent.reads("list", {}, {"field": texts[part::parts], "n": part})
     for text in texts:
         own = shape(text)
-        alike = sum(shape(other) == own for other in texts) - 1
+        alike = sum(goes_with(other, own) for other in texts) - 1
         like = own not in SHAPED or 2 * alike >= len(texts) - 1
         assert agent.kind(text) == ("observed" if like else "assumed")
 

@@ -44,7 +44,7 @@ JUDGING = [
     ("citespan.core.proposals", "Approvals.use"),
     ("citespan.core.budget", "RunBudget.take"),
     ("citespan.core.classify", "forms"),
-    ("citespan.core.classify", "echo"),
+    ("citespan.core.uncited", "Given.echo"),
     ("citespan.core.judge", "classify"),
     ("citespan.core.judge", "verdict"),
 ]

@@ -22,6 +22,11 @@ class RunBudget:
         self._lock = threading.Lock()
         self.refused = 0
 
+    @property
+    def stopped(self) -> bool:
+        """Whether more calls were refused than the run may have; it does not get better."""
+        return self.refused > self._max_refused
+
     def take(self, leaves: int) -> bool:
         """Take `leaves` at once, or none of them."""
         with self._lock:

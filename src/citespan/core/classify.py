@@ -30,7 +30,7 @@ from citespan.core.policy import PLAIN, ArgumentRule, Weak
 from citespan.core.projections import normal_path
 from citespan.core.proposals import Approvals
 from citespan.core.schema import Schema
-from citespan.core.uncited import Marks, echo
+from citespan.core.uncited import Marks
 from citespan.core.user import UserText
 
 __all__ = ["KEPT_EACH_END", "LIKE_ITS_FIELD", "MAX_STEPS", "Scope", "classify", "field_matches", "from_user"]
@@ -139,7 +139,10 @@ def from_user(value: object, scope: Scope) -> FromUser | None:
     if given.upto:
         for place in given.find(value):
             owner = place.node.owner
-            return FromUser(owner.tool, dotted(path_of(place)), place.projection, is_weak(value))
+            path = path_of(place)
+            if place.projection == "key":
+                path = (*path[:-1], "*")  # the key is the argument itself
+            return FromUser(owner.tool, dotted(path), place.projection, is_weak(value))
     return scope.said.cites(value)
 
 
@@ -305,7 +308,9 @@ class _Judge:
             return None
         path = path_of(place)
         tool, server = owner.tool, owner.server
-        return Source(tool, server, dotted(path), shown(path), field, projection, owner.ordinal, owner.span, weak)
+        # the last step of a key's path is the argument itself
+        fit = f"{shown(path[:-1])}.*".lstrip(".") if projection == "key" else shown(path)
+        return Source(tool, server, dotted(path), fit, field, projection, owner.ordinal, owner.span, weak)
 
     def _launders(self, owner: Observation, place: Place) -> Literal["state", "echo", "wraps"] | None:
         """Whether the run may have stored the value, or its own call was given it, uncited."""
@@ -318,7 +323,7 @@ class _Judge:
         for form, value in tested:
             if self._scope.marks.bars(form, owner.ordinal) and not self._is_said(form, value):
                 return "state"
-            echoed = echo(form, owner.given, text=type(value) is str)
+            echoed = owner.uncited.echo(form, text=type(value) is str)
             if echoed == "echo":
                 return "echo"
             found = echoed or found

@@ -24,7 +24,10 @@ MAX_SCALARS: Final = 1000
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[\\/\"nrtbf])")
 MAX_ESCAPED: Final = 4
 _DOUBLED = re.compile(r"/(?:\.?/)+")
-_WORDS = re.compile(r"\w+")
+#: scripts that are written without blanks: a name in Latin letters stands by itself between them
+UNSPACED: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORDS = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 #: after this many places in one text the answer is "occurs": hostile repetition must not buy time or a citation
 MAX_PLACES: Final = 10_000
 
@@ -120,7 +123,8 @@ def _fold_text(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         text = "".join(char for char in text if not _is_invisible(char))
-    text = " ".join(text.casefold().split()).replace("\\", "/")
+    # a dotless i is an i to whatever folds case the other way
+    text = " ".join(text.casefold().replace("\u0131", "i").split()).replace("\\", "/")
     if "/" in text and "://" not in text:
         text = _DOUBLED.sub("/", text).removeprefix("./").removesuffix("/.")
         return text.rstrip("/") or "/"
@@ -151,8 +155,13 @@ def words(folded: str) -> list[str]:
     return _WORDS.findall(folded)
 
 
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
+def joins(left: str, right: str) -> bool:
+    """Whether two neighbouring characters belong to one word."""
+    if not ((left.isalnum() or left == "_") and (right.isalnum() or right == "_")):
+        return False
+    if left.isascii() and right.isascii():
+        return True
+    return bool(_UNSPACED.match(left)) == bool(_UNSPACED.match(right))
 
 
 def occurs(piece: str, text: str) -> bool:
@@ -164,15 +173,13 @@ def occurs(piece: str, text: str) -> bool:
     """
     if not piece:
         return False
-    head, tail = _is_word(piece[0]), _is_word(piece[-1])
     start = text.find(piece)
     for _ in range(MAX_PLACES):
         if start < 0:
             return False
         end = start + len(piece)
-        if not (head and start and _is_word(text[start - 1])) and not (
-            tail and end < len(text) and _is_word(text[end])
-        ):
+        cut_before = start > 0 and joins(text[start - 1], piece[0])
+        if not cut_before and not (end < len(text) and joins(piece[-1], text[end])):
             return True
         start = text.find(piece, start + 1)
     return True

@@ -35,6 +35,11 @@ class Call(NamedTuple):
 class Budget(Protocol):
     """What a decision takes from a run; see `citespan.core.budget.RunBudget`."""
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the run has had too many refusals: nothing runs any more in enforce mode."""
+        ...
+
     def take(self, leaves: int) -> bool:
         """Take all or nothing."""
         ...
@@ -44,6 +49,7 @@ class Budget(Protocol):
         ...
 
 
+_STOPPED: Final = "refusals=over the run's max_refused: the run stops"
 _FROM_ONLY: Final[frozenset[Kind]] = frozenset({"observed", "derived"})
 
 
@@ -57,7 +63,8 @@ def accepted(rule: ArgumentRule, rules: Resolved) -> frozenset[Kind]:
 def tag(call: Call, scope: Scope, rules: Resolved) -> tuple[Tag, ...]:
     """Judge every leaf of a call."""
     tags: list[Tag] = []
-    schema, allow, tool = call.schema, rules.allow, call.tool
+    schema, allow = call.schema, rules.allow
+    tool = call.tool if call.server is None else f"{call.server}/{call.tool}"
     plain = not rules.arguments
     for leaf in call.snapshot.leaves:
         place = schema
@@ -87,6 +94,8 @@ def decide(call: Call, scope: Scope, rules: Resolved, budget: Budget, policy_dig
     finding: Finding = "clean"
     if violations:
         finding = "hard" if violations[0].rule == "required_source" else "over"
+    elif mode == "enforce" and budget.stopped:
+        finding, violations = "over", (Violation("refusals", (), _STOPPED),)
     elif mode == "enforce":
         short = _charge(len(counted), budget)
         if short is not None:

@@ -76,6 +76,8 @@ def snapshot(arguments: dict[str, Any], schema: Names) -> Snapshot:
     """
     leaves: list[Leaf] = []
     copy: dict[str, Any] = {}
+    if len(arguments) > MAX_LEAVES:
+        raise ArgumentsTooLarge(f"a call has more than {MAX_LEAVES} arguments")
     for name, value in arguments.items():
         if type(name) is not str or not name.isascii():
             _copy_member(name, value, (), (), schema, leaves, copy, MAX_DEPTH)

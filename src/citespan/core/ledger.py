@@ -13,6 +13,7 @@ from citespan.core.looks import looks_like_its_field
 from citespan.core.moments import Moment
 from citespan.core.places import Place
 from citespan.core.policy import Bounds
+from citespan.core.uncited import Given
 
 T = TypeVar("T")
 
@@ -33,7 +34,20 @@ class Observation:
         size: bytes of its JSON.
     """
 
-    __slots__ = ("confirms", "data", "document", "given", "leaves", "ordinal", "server", "size", "span", "text", "tool")
+    __slots__ = (
+        "_uncited",
+        "confirms",
+        "data",
+        "document",
+        "given",
+        "leaves",
+        "ordinal",
+        "server",
+        "size",
+        "span",
+        "text",
+        "tool",
+    )
 
     def __init__(
         self,
@@ -51,6 +65,7 @@ class Observation:
         self.server = server
         self.span = span
         self.given = given
+        self._uncited: Given | None = None
         self.text = text
         self.confirms = confirms
         self.size = len(data)
@@ -58,6 +73,13 @@ class Observation:
         self.document: Any = None
         #: known once it is indexed
         self.leaves = 0
+
+    @property
+    def uncited(self) -> Given:
+        """U(c) made ready for many values; once, and only when it is asked for."""
+        if self._uncited is None:
+            self._uncited = Given(self.given)
+        return self._uncited
 
     def read(self, decode: Decode) -> Any:
         """The document; its bytes are let go once it is read, so that one copy is kept."""

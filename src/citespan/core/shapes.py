@@ -60,15 +60,20 @@ def shape(text: str) -> Shape:
 def count(texts: Sequence[str], wanted: Shape) -> int:
     """How many texts go with a shape, in one pass over all of them.
 
-    A word with a single digit (`item-7`) has no shape of its own, and goes with ids: `item-10` may follow it.
+    A word with a single digit (`item-7`) has no shape of its own, and goes with ids: `item-10` may follow it. A single
+    word goes with paths: folders and files without an ending stand among them.
 
     Example:
-        >>> count(["a.py", "hello", "src/b.py"], "path"), count(["item-9", "item-10"], "id")
+        >>> count(["a.py", "src", "two words"], "path"), count(["item-9", "item-10"], "id")
         (2, 2)
     """
     joined = "\n".join(texts)
     if wanted in {"json", "other"} or joined.count("\n") != len(texts) - 1 or max(map(len, texts)) > MAX_SHAPED:
         return sum(goes_with(text, wanted) for text in texts)
+    if wanted == "path":
+        return sum(found.lastgroup in _GROUPS["path"] for found in _SHAPE.finditer(joined)) + sum(
+            goes_with(text, "path") for text in texts if _WORD.fullmatch(text) and shape(text) == "other"
+        )
     groups = _GROUPS[wanted]
     return sum(found.lastgroup in groups for found in _SHAPE.finditer(joined))
 
@@ -77,10 +82,13 @@ def goes_with(text: str, wanted: Shape) -> bool:
     """Whether one text goes with a shape; see `count`."""
     if shape(text) == wanted:
         return True
+    if wanted == "path":
+        return _WORD.fullmatch(text) is not None and shape(text) == "other"
     found = _SHAPE.match(text) if wanted == "id" and len(text) <= MAX_SHAPED and "\n" not in text else None
     return found is not None and found.lastgroup == "code"
 
 
+_WORD = re.compile(r"[\w+-]{1,64}")
 #: the expression's groups that go with a shape
 _GROUPS: Final[dict[Shape, frozenset[str]]] = {
     "date": frozenset({"date"}),

@@ -7,7 +7,7 @@ text (`citespan.core.fold`). ADR 0003 says where this is stricter than the desig
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from citespan.core.decision import Tag
@@ -25,9 +25,18 @@ MIN_WRAPPED: Final = 4
 MAX_MARKS: Final = 20_000
 MAX_MARK_CHARS: Final = 4 * 1024 * 1024
 #: marks that a piece is compared with; beyond it the answer is "marked"
+MAX_PIECES: Final = 64
+#: values up to this length are cut into all their parts, to look these up among many uncited texts
+MAX_CUT: Final = 64
 _MAX_CHECKS: Final = 512
 MAX_TRIED: Final = 20_000
 HASH_LENGTHS: Final = frozenset({40, 64})
+
+
+class Wrapping(str):
+    """An uncited text around an uncited one: a value that is any part of it, cut out of a word even, is an echo."""
+
+    __slots__ = ()
 
 
 def uncited(tags: Iterable[Tag], names: Iterable[str] = ()) -> tuple[str, ...]:
@@ -38,20 +47,66 @@ def uncited(tags: Iterable[Tag], names: Iterable[str] = ()) -> tuple[str, ...]:
     """
     found: dict[str, None] = {text: None for name in names for text in all_forms(name)}
     for tag in tags:
-        if tag.provenance.kind != "assumed" and not _wraps(tag):
+        wraps = _wraps(tag)
+        if tag.provenance.kind != "assumed" and not wraps:
             continue
         value = tag.leaf.value
         for scalar in value.texts if type(value) is Opaque else (value,):
             found.update(dict.fromkeys(all_forms(scalar)))
+            if wraps:
+                found.update({Wrapping(f"{text}\0"): None for text in all_forms(scalar)})
     return tuple(found)
 
 
 def _wraps(tag: Tag) -> bool:
     """Whether a leaf is cited only by values that wrap an uncited one: unwrapping it must not make that citable."""
     provenance = tag.provenance
-    if type(provenance) is not Observed or not provenance.weak or is_weak(tag.leaf.value):
-        return False
-    return any(source.projection != "tokens" for source in provenance.sources)
+    return type(provenance) is Observed and provenance.weak and not is_weak(tag.leaf.value)
+
+
+class Given:
+    """U(c) made ready for being asked about many values of one result.
+
+    Args:
+        texts: U(c), as `uncited` gives it.
+    """
+
+    __slots__ = ("_joined", "_solid", "_texts", "_whole", "_wrapping")
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        self._texts = tuple(text for text in texts if type(text) is not Wrapping)
+        self._wrapping = "\n".join(text for text in texts if type(text) is Wrapping)
+        self._whole = frozenset(self._texts)
+        self._solid = frozenset(solid for text in self._texts if (solid := squeeze(text)))
+        self._joined = "\0".join(self._texts)
+
+    def echo(self, folded: str, *, text: bool = True) -> Echo:
+        """See the function `echo`."""
+        if not folded or not (self._texts or self._wrapping):
+            return None
+        if folded in self._whole or squeeze(folded) in self._solid:
+            return "echo"
+        if len(folded) >= MIN_WRAPPED and folded in self._wrapping:
+            return "echo"
+        if folded in self._joined and any(is_piece(folded, known) for known in self._texts):
+            return "echo"
+        wraps: Echo = None
+        for known in self._inside(folded):
+            if names_host(known) and occurs(known, folded):
+                return "echo"
+            wraps = "wraps"
+        return "echo" if text and _made_of(folded, self._texts) else wraps
+
+    def _inside(self, folded: str) -> Iterator[str]:
+        """The uncited texts of some length that stand in a value."""
+        length = len(folded)
+        if length <= MAX_CUT and len(self._texts) > length:
+            for start in range(length - MIN_WRAPPED + 1):
+                for end in range(start + MIN_WRAPPED, length + 1):
+                    if folded[start:end] in self._whole:
+                        yield folded[start:end]
+        else:
+            yield from (known for known in self._texts if len(known) >= MIN_WRAPPED and known in folded)
 
 
 def echo(folded: str, given: tuple[str, ...], *, text: bool = True) -> Echo:
@@ -69,31 +124,13 @@ def echo(folded: str, given: tuple[str, ...], *, text: bool = True) -> Echo:
         >>> echo("prod.env", ("/srv/prod.env",)), echo("evil.com/x", ("evil.com",)), echo("src/app.py", ("src",))
         ('echo', 'echo', None)
     """
-    if not given:
-        return None
-    wraps: Echo = None
-    solid = squeeze(folded)
-    for known in given:
-        if is_piece(folded, solid, known):
-            return "echo"
-        if len(known) >= MIN_WRAPPED and known in folded:
-            if names_host(known) and occurs(known, folded):
-                return "echo"
-            wraps = "wraps"
-    return "echo" if text and _made_of(folded, given) else wraps
+    return Given(given).echo(folded, text=text)
 
 
-def is_piece(folded: str, solid: str, text: str) -> bool:
-    """Whether a value is an uncited text, whatever stands between and around its letters and digits, or a piece of it.
-
-    Args:
-        solid: the value squeezed.
-    """
-    if folded == text or occurs(folded, text):
+def is_piece(folded: str, text: str) -> bool:
+    """Whether a value is a piece of an uncited text, in whole tokens, or git's abbreviation of a hash in it."""
+    if occurs(folded, text):
         return True
-    if solid and len(text) >= len(solid) and solid[0] in text and solid == squeeze(text):
-        return True
-    # git's abbreviation of a hash is a piece of it that ends inside a word
     return len(text) in HASH_LENGTHS and len(folded) >= MIN_SHA and text.startswith(folded)
 
 
@@ -103,6 +140,8 @@ def _made_of(folded: str, given: tuple[str, ...]) -> bool:
     Where all of them are single characters there must be two different ones: else any number were made of a digit.
     """
     pieces: dict[str, list[str]] = {}
+    if len(given) > MAX_PIECES:
+        given = tuple(text for text in given if text[:1] in folded)
     for text in given:
         if text and text in folded:
             pieces.setdefault(text[0], []).append(text)
@@ -185,7 +224,7 @@ class Marks:
     def add(self, texts: Iterable[str], since: int) -> None:
         """Mark texts, each from its first marking on."""
         for text in texts:
-            if text in self._texts:
+            if type(text) is Wrapping or text in self._texts:
                 continue
             if len(self._texts) >= MAX_MARKS or self._chars + len(text) > MAX_MARK_CHARS:
                 self.bar_all(since)

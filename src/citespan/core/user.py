@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from itertools import islice
@@ -24,7 +25,7 @@ from typing import Any, Final
 
 from citespan.core import dates, number_words
 from citespan.core.equality import EXACT_FLOAT, is_weak
-from citespan.core.fold import words
+from citespan.core.fold import UNSPACED, joins, words
 from citespan.core.images import number_of
 from citespan.core.kinds import FromUser
 from citespan.core.shapes import shape
@@ -49,11 +50,13 @@ MAX_NUMBER: Final = 32
 MAX_WEAK_FOLDED: Final = 3
 
 #: what glues a neighbour to a token: `gmail.com` is no token of `ann@gmail.com`, nor `5` of `-5` or `1.5`
-_GLUED_BEFORE = re.compile(r"[\w@/\\~%&+$-]$|[\w][.:]$|(?<!\S)\.$")
-_GLUED_AFTER = re.compile(r"^(?:[\w@/\\~%&+-]|[.:,]\w)")
+_GLUED_BEFORE = re.compile(r"[@/\\~%&+$-]$|\w\.$|\d:$|(?<!\S)\.$")
+_GLUED_AFTER = re.compile(rf"^(?:[@/\\~%&+-]|[.:][^\W{UNSPACED}]|,\d)")
+_W: Final = rf"[^\W{UNSPACED}]"
 
 _NUMBER = re.compile(
-    r"(?<![\w.,:/@-])([$€£#]?)([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(?:(?<=\d)(k)\b(?![.:,-]\w)|(?![\w@/]|[.:,-]\w))",
+    rf"(?<!{_W})(?<![.,/@-])(?<!\d:)([$€£#]?)([+-]?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?)"
+    rf"(?:(?<=\d)(k)\b(?![.:,-]{_W})|(?!{_W}|[@/]|[.:,-]{_W}))",
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
@@ -107,6 +110,7 @@ class UserText:
 
     def say(self, text: str) -> None:
         """Add a message. The system prompt, tool results and assistant text are never said (design section 2)."""
+        text = text if text.isascii() else unicodedata.normalize("NFC", text)
         with self._lock:
             index = self._count
             self._count += 1
@@ -208,7 +212,7 @@ class UserText:
                 return known[value]
             except KeyError:
                 pass
-            found = self._text(value)
+            found = self._text(value if value.isascii() else unicodedata.normalize("NFC", value))
             said = None
             if found is not None:
                 # `LAS` may be a code, and was said as a word of `Las Vegas`
@@ -321,7 +325,12 @@ def _stands_in(value: str, text: str) -> bool:
         if start < 0:
             return False
         end = start + len(value)
-        if not _GLUED_BEFORE.search(text[max(0, start - 2) : start]) and not _GLUED_AFTER.match(text[end : end + 2]):
+        cut = (start > 0 and joins(text[start - 1], value[0])) or (end < len(text) and joins(value[-1], text[end]))
+        if (
+            not cut
+            and not _GLUED_BEFORE.search(text[max(0, start - 2) : start])
+            and not _GLUED_AFTER.match(text[end : end + 2])
+        ):
             return True
         start = text.find(value, start + 1)
     return False

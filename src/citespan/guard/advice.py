@@ -35,7 +35,7 @@ def advise(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
         rule = None if rules is None else rules.argument(tag.leaf)
         where = dotted(tag.leaf.exported)
         if rule is not None and rule.sources:
-            tools = ", ".join(dict.fromkeys(source.partition(".")[0] for source in rule.sources))
+            tools = ", ".join(dict.fromkeys(_tool_of(source) for source in rule.sources))
             lines.append(f"For {where}: call {tools} first (the policy accepts {', '.join(rule.sources)}).")
         elif rule is not None and rule.propose_against:
             lines.append(f"For {where}: a new value needs run.propose and a reviewer's approval.")
@@ -53,3 +53,9 @@ def _looked(run: Run) -> str:
         return "No tool has returned anything in this run yet."
     named = ", ".join(list(counts)[:_MAX_NAMED]) + (", ..." if len(counts) > _MAX_NAMED else "")
     return f"Looked in {sum(counts.values())} results of {named}."
+
+
+def _tool_of(field: str) -> str:
+    """The tool of a field: what stands after its server and before the path."""
+    server, slash, rest = field.rpartition("/")
+    return f"{server}{slash}{rest.partition('.')[0]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from citespan.core.classify import Scope
 from citespan.core.decision import Decision
 from citespan.core.judge import Call, decide, invented
 from citespan.core.leaves import Snapshot, snapshot
+from citespan.core.proposals import Approvals
 from citespan.core.resolve import Resolved, Rulebook
 from citespan.core.uncited import uncited, unreadable
 from citespan.guard.context import current_run, current_step
@@ -123,13 +125,16 @@ def _reach(run: Run | None, step: str | None, book: Rulebook) -> tuple[Scope, st
     state = run.state
     step = step or run.current_step
     moment = state.ledger.moment()
+    if state.process != os.getpid():
+        # a forked child has a copy of the run: what is free in it, or approved, is the parent's to use
+        return state.scope(step)._replace(approvals=Approvals()), step, moment, RunBudget(0, 0)
     return state.scope(step), step, moment, state.budget
 
 
 def _ask(decision: Decision) -> Decision:
     """Under `on_violation = "ask"` the registry's reviewer decides about a refusal; with none it stands."""
     reviewer = registry.reviewer
-    if decision.on_violation != "ask" or decision.abort or reviewer is None or not reviewer(decision):
+    if decision.on_violation != "ask" or decision.abort or reviewer is None or reviewer(decision) is not True:
         return decision
     return decision._replace(deny=False, status="flagged")
 

@@ -87,6 +87,22 @@ class Telemetry(Protocol):
         ...
 
 
+class OpenCall(Protocol):
+    """A call whose body is running, whoever opened its span."""
+
+    def mark_nested(self) -> None:
+        """A run was opened inside the body: what it returns is a model's word."""
+        ...
+
+
+class Gate(Protocol):
+    """Knows the open tool spans that nobody guards."""
+
+    def open_call(self, context: Context) -> OpenCall | None:
+        """The call whose span is current in a context, None where there is none. Never raises."""
+        ...
+
+
 class Evidence(Protocol):
     """Where decisions are written before the body runs."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakSet
 
 from opentelemetry.context import Context
 
@@ -10,7 +11,7 @@ from citespan.core.decision import Decision
 from citespan.core.kinds import SpanRef
 from citespan.core.policy import Policy
 from citespan.core.resolve import Rulebook
-from citespan.guard.ports import CallSpan, Evidence, RunSpan, Telemetry, ToolCall
+from citespan.guard.ports import CallSpan, Evidence, Gate, OpenCall, RunSpan, Telemetry, ToolCall
 
 
 class NoSpan:
@@ -58,6 +59,16 @@ class Registry:
         self.reviewer: Callable[[Decision], bool] | None = None
         self.configured = False
         self.enforced_scopes: set[str] = set()
+        #: span processors that know the open tool spans of others
+        self.gates: WeakSet[Gate] = WeakSet()
+
+    def reported_call(self, context: Context) -> OpenCall | None:
+        """The call of somebody else's tool span that is current in a context, None where there is none."""
+        for gate in tuple(self.gates):
+            found = gate.open_call(context)
+            if found is not None:
+                return found
+        return None
 
     @property
     def policy(self) -> Policy:

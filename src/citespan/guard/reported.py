@@ -12,6 +12,7 @@ from citespan.core.decision import Decision
 from citespan.core.judge import Call, decide
 from citespan.core.kinds import SpanRef
 from citespan.core.leaves import snapshot
+from citespan.core.resolve import Rulebook
 from citespan.guard.context import current_run
 from citespan.guard.examine import Judgement, mark
 from citespan.guard.ports import Tool, ToolCall
@@ -33,33 +34,35 @@ def observe(
     context: Context,
     span: SpanRef | None,
     since: int | None = None,
+    rulebook: Rulebook | None = None,
 ) -> None:
     """Learn a result that somebody else's instrumentation reports (design section 5.2). Never raises.
 
     The call's own uncited values are worked out anew, so that an echo stays an echo.
 
     Args:
+        rulebook: None for the run's own.
         since: the moment at which the call started (`started`): what came later vouches for none of its arguments.
     """
     try:
         run = current_run(context)
         if run is None:
             return
-        rules = run.rulebook.tool(tool.name, tool.server, tool.output, tool.read_only, tool.confirms)
+        book = rulebook or run.rulebook
+        rules = book.tool(tool.name, tool.server, tool.output, tool.read_only, tool.confirms)
         pinned = run.state.pin(tool)
         snap = snapshot(dict(arguments or {}), pinned.schema)
         unlimited = RunBudget(len(snap.leaves), 0)
         call = Call(tool.name, tool.server, snap, pinned.schema, rules.read_only, False)
         moment = run.state.ledger.moment() if since is None else since
-        decision = decide(call, run.state.scope(None, moment), rules, unlimited, run.rulebook.digest)._replace(
-            mode="tag"
-        )
+        decision = decide(call, run.state.scope(None, moment), rules, unlimited, book.digest)._replace(mode="tag")
         judgement = Judgement(
             ToolCall(tool.name, tool.server, snap, pinned.declared, None, None, None, None),
             decision,
             run,
             rules,
             moment,
+            () if pinned.schema.charted else tuple(snap.arguments),
         )
         given = mark(judgement, decision)
         if given is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -70,6 +71,9 @@ class RunState:
         self._steps: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
         self.step_numbers = itertools.count()
+        #: the outermost run is over: nobody joins it any more
+        self.closed = False
+        self.process = os.getpid()
 
     def pin(self, tool: Tool) -> Pinned:
         """The tool as first seen; one whose schema nobody knew yet is looked at again."""
@@ -178,6 +182,8 @@ class Run:
         self._borrowed = False
         self._span: RunSpan | None = None
         self._token: Any = None
+        self._live: Run = self
+        self._closed = False
         self._declare(self._inputs)
 
     @property
@@ -205,8 +211,9 @@ class Run:
         """
         if type(text) is not str:
             raise UsageError(f"run.user takes a human's text as str, not {type(text).__qualname__}")
-        if not self._borrowed:
-            self.state.said.say(text)
+        live = self._live
+        if not live._borrowed:
+            live.state.said.say(text)
 
     def observe(self, name: str, value: Any) -> None:
         """Context that the host vouches for, as kind `user` with `name` as its origin.
@@ -217,8 +224,9 @@ class Run:
         reading = read_result(value)
         if not isinstance(reading, Recorded):
             raise UsageError(f"observed {name!r} is no JSON ({reading.reason}): pass plain values")
-        if not self._borrowed:
-            self.state.given.record(name, reading.data)
+        live = self._live
+        if not live._borrowed:
+            live.state.given.record(name, reading.data)
 
     def propose(
         self,
@@ -239,16 +247,18 @@ class Run:
             Whether the proposal was approved.
         """
         proposal = Proposal(tool, argument, value, reason)
+        live = self._live
         server, _, name = tool.rpartition("/")
-        rule = self.rulebook.tool(name, server or None).arguments.get(argument)
+        rule = live.rulebook.tool(name, server or None).arguments.get(argument)
         listing = None if rule is None else rule.propose_against
-        if listing is None or not self._absent(value, listing):
+        if listing is None or not live._absent(value, listing):
             return False
-        if reviewer is None or not reviewer(proposal):
+        # only a plain True approves: a coroutine, or a text that says no, must not
+        if reviewer is None or reviewer(proposal) is not True:
             return False
-        if not self.state.approvals.add(proposal):
+        if not live.state.approvals.add(proposal):
             return False
-        self.state.marks.lift(forms(value))
+        live.state.marks.lift(forms(value))
         return True
 
     def _absent(self, value: Any, listing: str) -> bool:
@@ -270,8 +280,9 @@ class Run:
         Example:
             `with run.step(): await asyncio.gather(read("a"), read("b"))`
         """
-        step = Step(self, f"step-{next(self.state.step_numbers)}")
-        self.current_step = step.key
+        live = self._live
+        step = Step(live, f"step-{next(live.state.step_numbers)}")
+        live.current_step = step.key
         return step
 
     def attach(self, context: Context) -> Context:
@@ -292,10 +303,14 @@ class Run:
         A nested run shares the outermost one's state. What a tool's body declares is no human's word: it was written by
         whoever called the tool. A copy, since a task may outlive the nesting and must not come by another state.
         """
-        outer, call = current_run(context), current_call(context)
+        outer = current_run(context)
+        call = current_call(context) or registry.reported_call(context)
+        if outer is not None and outer is not self and call is None and self._is_another(outer):
+            outer = None
         if outer is self or (outer is None and call is None):
             return self
         nested = copy.copy(self)
+        nested._live = nested
         nested.current_step = None
         if outer is not None and self._policy is None:
             nested.rulebook = outer.rulebook
@@ -312,6 +327,14 @@ class Run:
             nested._declare(self._inputs)
         return nested
 
+    def _is_another(self, outer: Run) -> bool:
+        """Whether the run around is another conversation: one that has ended, or that has another id.
+
+        A task or a generator may carry the context of a conversation that is over, or that it has nothing to do with.
+        """
+        ids = (self.run_id, outer.run_id)
+        return outer.state.closed or (None not in ids and self.run_id != outer.run_id)
+
     def end(self, error: BaseException | None = None) -> None:
         """End the run's span; a span that was not this run's own stays open."""
         with self._opening:
@@ -323,7 +346,10 @@ class Run:
     def __enter__(self) -> Run:
         if self._token is not None:
             raise UsageError("this run is open already; make a new one with citespan.run(...)")
+        if self._closed:
+            raise UsageError("this run is over, and its ledger with it; make a new one with citespan.run(...)")
         run, context = self._open(otel_context.get_current())
+        self._live = run
         self._token = otel_context.attach(context)
         return run
 
@@ -333,6 +359,7 @@ class Run:
         token, self._token = self._token, None
         if token is not None:
             otel_context.detach(token)
+        self._closed = self.state.closed = True
         self.end(error)
 
     async def __aenter__(self) -> Run:

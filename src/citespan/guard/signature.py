@@ -8,6 +8,8 @@ import typing
 from collections.abc import Callable
 from typing import Any, Literal, get_args, get_origin
 
+from citespan.errors import UsageError
+
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -26,7 +28,10 @@ class Binder:
     """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
-        parameters = list(inspect.signature(fn).parameters.values())
+        try:
+            parameters = list(inspect.signature(fn).parameters.values())
+        except ValueError:
+            raise UsageError(f"{fn!r} has no signature to name its arguments by: wrap it in a function") from None
         self._bound = 1 if parameters and is_method(fn, parameters[0].name) else 0
         own = parameters[self._bound :]
         self._names = [entry.name for entry in own if entry.kind in _POSITIONAL]

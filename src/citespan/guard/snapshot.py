@@ -1,13 +1,16 @@
 """Results as private JSON bytes: what the ledger keeps is a copy made the moment the tool returned.
 
-What has a JSON reading: JSON values; tuples as arrays; dataclasses, pydantic models, enums, dates, UUIDs and numpy
-scalars as `orjson` and the types themselves write them; keys that are numbers, dates or enums as text. What has none
-(bytes, iterators, exceptions, other objects) is not recorded, and the span says so: it can then not be cited.
+What has a JSON reading: JSON values; tuples as arrays; paths and decimals as text; dataclasses, pydantic models, enums,
+dates, UUIDs and numpy scalars as `orjson` and the types themselves write them; keys that are numbers, dates or enums as
+text. What has none (bytes, iterators, exceptions, other objects) is not recorded, and the span says so: it can then not
+be cited.
 """
 
 from __future__ import annotations
 
 import json
+from decimal import Decimal
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
@@ -38,6 +41,8 @@ def _plain(value: Any) -> Any:
         return value.model_dump(mode="json")
     if kind.__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
         return value.item()
+    if isinstance(value, PurePath | Decimal):
+        return str(value)
     raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no JSON form")
 
 

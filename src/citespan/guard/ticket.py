@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -76,16 +77,28 @@ class Ticket:
         """The call's telemetry."""
         return self._span
 
-    def covers(self, tool: str, arguments: Mapping[str, Any] | None) -> bool:
+    def covers(self, tool: str, arguments: Mapping[str, Any] | None, server: str | None = None) -> bool:
         """Whether another hook, further in, sees this very call; True once at the most.
 
         It is the same call if it names the same tool and hands on the very objects that were judged. Equal values are
-        not enough, and a second time is another call: a tool may call itself.
+        not enough, and a second time is another call: a tool may call itself. Nor is it covered if the policy has other
+        rules for the tool of that server.
         """
         if self._done or self._covered or tool != self.tool or arguments is None or not self._handed_on(arguments):
             return False
+        if not self._same_rules(server):
+            return False
         self._covered = True
         return True
+
+    def _same_rules(self, server: str | None) -> bool:
+        judgement = self._judgement
+        run, rules = judgement.run, judgement.rules
+        if server == judgement.call.server or run is None or rules is None:
+            return server == judgement.call.server
+        inner = run.rulebook.tool(self.tool, server)
+        mine = run.rulebook.tool(self.tool, judgement.call.server)
+        return replace(inner, hint_trusted=False) == replace(mine, hint_trusted=False)
 
     def _handed_on(self, arguments: Mapping[str, Any]) -> bool:
         """Whether these are the objects that the body was given, and still say what was judged."""

@@ -68,7 +68,7 @@ def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None
         @functools.wraps(fn)
         async def async_stream(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
             ticket, args, kwargs = start(args, kwargs)
-            async with contextlib.aclosing(_drive_async(ticket, fn(*args, **kwargs))) as steps:
+            async with contextlib.aclosing(_drive_async(ticket, _opened(ticket, fn, args, kwargs))) as steps:
                 step = steps.asend(None)
                 while True:
                     try:
@@ -89,7 +89,7 @@ def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None
         @functools.wraps(fn)
         def stream(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
             ticket, args, kwargs = start(args, kwargs)
-            return (yield from _drive(ticket, fn(*args, **kwargs)))
+            return (yield from _drive(ticket, _opened(ticket, fn, args, kwargs)))
 
         return stream
 
@@ -117,6 +117,15 @@ def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None
         return run_body(ticket, fn, args, kwargs)
 
     return plain
+
+
+def _opened(ticket: Held, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The generator of a call; wrong arguments make that fail, and the call with it."""
+    try:
+        return fn(*args, **kwargs)
+    except BaseException as error:
+        ticket.fail(error)
+        raise
 
 
 def run_body(ticket: Held, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -15,7 +15,6 @@ How a result is read, in this order:
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -30,6 +29,7 @@ from citespan.guard.context import current_call
 from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
 from citespan.guard.registry import registry
+from citespan.guard.trouble import report
 from citespan.instrument import NotActive, patch, require, unpatch
 
 MODULE: Final = "mcp.client.session"
@@ -40,7 +40,6 @@ BEFORE: Final = (3, 0)
 MAX_PAGES: Final = 100
 LISTING_SECONDS: Final = 10.0
 _KEY: Final = "_citespan_catalog"
-_log = logging.getLogger("citespan")
 
 
 class Catalog:
@@ -143,10 +142,11 @@ async def _list_tools(wrapped: Any, session: Any, args: Any, kwargs: Any) -> Any
 async def _call_tool(wrapped: Any, session: Any, args: Any, kwargs: Any) -> Any:
     name, arguments, rest, options = _bind(*args, **kwargs)
     current = current_call()
-    if current is not None and current.covers(name, arguments):
-        return await wrapped(*args, **kwargs)
     try:
-        ticket = begin(await _describe(session, name), arguments)
+        tool = await _describe(session, name)
+        if current is not None and current.covers(name, arguments, tool.server):
+            return await wrapped(*args, **kwargs)
+        ticket = begin(tool, arguments)
     except ProvenanceDenied as refusal:
         if refusal.decision.abort or refusal.decision.on_violation == "abort":
             raise
@@ -196,7 +196,7 @@ async def _describe(session: Any, name: str) -> Tool:
     try:
         return await _look_up(_catalog(session), session, name)
     except Exception as error:
-        _log.exception("citespan could not read what an MCP session knows of its tool %s", name)
+        report("could not read what an MCP session knows of", name, error)
         broken = Violation("guard", (), f"guard=the MCP adapter failed ({type(error).__name__})")
         raise ProvenanceDenied(
             Decision(name, None, True, "blocked", "enforce", "tell", (), (broken,), 0, "", True)

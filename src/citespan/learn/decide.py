@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any, Final
 
 from citespan.learn.draft import ArgumentDraft, Key, Line, ToolDraft
 from citespan.learn.evidence import Evidence, Explanation, Place, Runs
-from citespan.learn.looks import CHOICES, NAMED, NAMING, Look, look
+from citespan.learn.looks import CHOICES, NAMED, NAMING, Look, identifies, is_run, look
 from citespan.learn.profiles import Profile
 from citespan.learn.tasks import Tasks
 from citespan.policy_file import checks
@@ -90,12 +89,14 @@ class Decider:
         """Argument name -> the tools in which an argument of this name held uncited prose, each with the runs."""
         found: dict[str, dict[str, Runs]] = {}
         for (tool, argument), place in self._evidence.places.items():
-            if place.prose.numbers and _SIMPLE_NAME.fullmatch(argument) and self._may_be_commentary(place):
+            if place.prose.numbers and _SIMPLE_NAME.fullmatch(argument) and self._may_be_commentary(argument, place):
                 found.setdefault(argument, {})[tool] = place.prose
         return found
 
-    def _may_be_commentary(self, place: Place, most: float = MAX_NAMING) -> bool:
-        if place.full or not place.looks.keys().isdisjoint({"bool", "small"}):
+    def _may_be_commentary(self, argument: str, place: Place, most: float = MAX_NAMING) -> bool:
+        if place.full or identifies(argument) or is_run(argument):
+            return False
+        if not place.looks.keys().isdisjoint({"bool", "small"}):
             return False
         return self._share(place, NAMING) <= most
 
@@ -107,7 +108,7 @@ class Decider:
         pooled = self._count(place.prose, *self._prose_named[argument].values()) if named else own
         # where other tools show that the name is one of commentary, half of what this one was given may look otherwise
         most = 2 * MAX_NAMING if named else MAX_NAMING
-        if pooled < self._profile.commentary or not self._may_be_commentary(place, most):
+        if pooled < self._profile.commentary or not self._may_be_commentary(argument, place, most):
             return None
         note = "" if own >= self._profile.commentary else self._named_note(argument)
         return Line(argument, self._count(place.uncited), place.uncited.times, note)
@@ -118,7 +119,7 @@ class Decider:
             self._profile.by_name != "own"
             and not place.uncited.numbers
             and self._prose_tasks(argument) >= self._profile.commentary
-            and self._may_be_commentary(place)
+            and self._may_be_commentary(argument, place)
         )
 
     def _prose_tasks(self, argument: str) -> int:
@@ -130,11 +131,12 @@ class Decider:
     # -- arguments
 
     def _argument(self, argument: str, place: Place) -> dict[Key, list[Line]]:
+        named = identifies(argument)
         found: dict[Key, list[Line]] = {
             "from": self._sources(place),
             "projections": self._explained(place, "argument", self._profile.argument),
-            "derive": _finer(self._explained(place, "derive", self._profile.derive)),
-            "values": [] if _SECRET.search(argument) else self._values(place),
+            "derive": [] if named else _finer(self._explained(place, "derive", self._profile.derive)),
+            "values": [] if named or _SECRET.search(argument) else self._values(place),
         }
         return {key: lines for key, lines in found.items() if lines}
 
@@ -218,26 +220,27 @@ class Decider:
         """Fields that all cited values come from, where they are few and each was seen in several tasks."""
         if place.full or not place.fields or self._profile.sources is None or self._share(place, NAMED) < 0.5:
             return []
+        found: dict[tuple[str, ...], list[Runs]] = {fields: [runs] for fields, runs in place.fields.items()}
+        for explanation, seen in place.explained.items():
+            if explanation.means == "from":
+                found.setdefault((explanation.subject,), []).append(seen)
+        if any(self._count(*several) < 2 for several in found.values()):
+            return []  # values still turn up in new places
         single: dict[str, list[Runs]] = {}
-        for fields, seen in place.fields.items():
+        for fields, several in found.items():
             for field in fields:
-                single.setdefault(field, []).append(seen)
-        unlike = [one for one in place.explained if one.means == "from"]
-        for explanation in unlike:
-            single.setdefault(explanation.subject, []).append(place.explained[explanation])
-        left = [*place.fields, *((one.subject,) for one in unlike)]
+                single.setdefault(field, []).extend(several)
+        left = list(found)
         chosen: list[Line] = []
-        ranked = sorted(single, key=lambda field: (-self._count(*single[field]), field))
-        for field in ranked:
+        for field in sorted(single, key=lambda field: (-self._count(*single[field]), field)):
             if any(field in fields for fields in left):
                 left = [fields for fields in left if field not in fields]
-                chosen.append(Line(field, self._count(*single[field]), sum(runs.times for runs in single[field])))
-        spread = self._count(*(runs for several in single.values() for runs in several))
+                chosen.append(Line(field, self._count(*single[field]), sum(one.times for one in single[field])))
+        spread = self._count(*(one for several in found.values() for one in several))
         good = (
             spread >= self._profile.sources
             and len(chosen) <= MAX_SOURCES
-            and all(line.tasks > 1 and _is_field(line.value) for line in chosen)
-            and not any(line.value in self._evidence.prose_fields for line in chosen)
+            and all(_is_field(line.value) and line.value not in self._evidence.prose_fields for line in chosen)
         )
         return chosen if good else []
 
@@ -247,9 +250,9 @@ class Decider:
         """Text projections of outputs that needed them, where the output reads as a listing."""
         needed: dict[tuple[str, str], list[Runs]] = {}
         for place in self._evidence.places.values():
-            for explanation, runs in place.explained.items():
+            for explanation, seen in place.explained.items():
                 if explanation.means == "text":
-                    needed.setdefault((explanation.subject, explanation.what), []).append(runs)
+                    needed.setdefault((explanation.subject, explanation.what), []).append(seen)
         found: dict[str, list[Line]] = {}
         for (tool, projection), runs in needed.items():
             lines, prose = self._evidence.lines.get(tool, (0, 0))

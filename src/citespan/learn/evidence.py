@@ -101,8 +101,8 @@ class Place:
     """
 
     __slots__ = (
-        "chance", "explained", "fields", "full", "kinds", "looks", "mutating", "prose", "runs", "uncited", "unexplained",
-        "values", "whole",
+        "chance", "explained", "fields", "full", "kinds", "looks", "mutating", "prose", "runs", "uncited",
+        "unexplained", "values", "whole",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class Place:
             self.unexplained.add(run)
         if fact.known:
             self._put(self.values, _key(fact.value), run, MAX_VALUES)
-            if fact.seen_as in {"prose", "phrase"}:
+            if fact.seen_as == "prose":
                 self.prose.add(run)
 
     @property

@@ -9,9 +9,12 @@ from typing import Any, Final
 
 import orjson
 
+from citespan.core.policy import ToolRule
 from citespan.learn.draft import ArgumentDraft, Draft, Key, Line, ToolDraft
 
 WIDTH: Final = 118
+#: whether uncited addresses and ids inside exempt text can be made to count
+SCAN: Final = "scan" in ToolRule.__dataclass_fields__
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _ORDER: Final[tuple[Key, ...]] = ("from", "projections", "derive", "values")
 
@@ -46,16 +49,16 @@ def _comment(text: str) -> str:
 
 def _header(draft: Draft) -> Iterator[str]:
     lines = [
-        f"A policy that `citespan suggest --profile {draft.profile}` learned from {_number(draft.runs, 'recorded run')} of "
-        f"{_number(draft.tasks, 'distinct task')} (near-copies of a task count once).",
-        "It is a suggestion. What it does not say is refused: an argument must be observed, said by the user, or supplied "
-        "by the tool's schema.",
+        f"A policy that `citespan suggest --profile {draft.profile}` learned from "
+        f"{_number(draft.runs, 'recorded run')} of {_number(draft.tasks, 'distinct task')} (near-copies count once).",
+        "It is a suggestion. What it does not say is refused: an argument must be observed, said by the user, or "
+        "supplied by the tool's schema.",
     ]
     if draft.full:
         lines.append("Some arguments had more different values than are kept; nothing was declared for those.")
     if draft.valueless:
         lines.append(
-            "Traces hold no values: what only a value can show (values, allow, derive) was not learned from them."
+            "Traces hold no values: what only a value shows (values, allow, derive) was not learned from them."
         )
     text = "".join(_comment(line) for line in lines)
     review = list(_review(draft))
@@ -73,8 +76,8 @@ def _review(draft: Draft) -> Iterator[str]:
     readers = [tool.name for tool in draft.tools if tool.read_only]
     if readers:
         yield (
-            f"{_number(len(readers), 'tool')} said to only read: they are tagged, not enforced. Each must change nothing, "
-            "and send nothing away: a fetch of any address is no reading."
+            f"{_number(len(readers), 'tool')} said to only read: they are tagged, not enforced. Each must change "
+            "nothing, and send nothing away: a fetch of any address is no reading."
         )
     for key in ("text", "allow", "values", "projections", "derive", "from"):
         places = list(_places(draft, key))
@@ -101,6 +104,8 @@ def _tool(tool: ToolDraft) -> str:
         text += _lines("text", tool.text)
     if tool.allow:
         text += _lines("allow", tool.allow)
+        if SCAN:
+            text += 'scan = "count"\n'
     for name, argument in tool.arguments.items():
         text += "\n" + _argument(tool.name, name, argument)
     return text
@@ -130,7 +135,8 @@ def _left(left: list[tuple[str, Line]]) -> str:
     text = "# Uncited in the recording, and still refused; cite them, or decide by hand:\n"
     left.sort(key=lambda entry: (-entry[1].tasks, entry[0]))
     for tool, line in left:
-        text += f"#   {_printable(f'{tool}.{line.value}')}: {_number(line.times, 'time')} in {_number(line.tasks, 'task')}\n"
+        where = _printable(f"{tool}.{line.value}")
+        text += f"#   {where}: {_number(line.times, 'time')} in {_number(line.tasks, 'task')}\n"
     return text
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from opentelemetry import context as otel_context
@@ -52,7 +53,8 @@ from citespan.otel.telemetry import OtelTelemetry
 MAX_OPEN: Final = 10_000
 
 
-class _Open(NamedTuple):
+@dataclass(slots=True)
+class _Open:
     """A tool span that has not ended. `arguments` is None where they are not known yet."""
 
     span: Span
@@ -60,6 +62,11 @@ class _Open(NamedTuple):
     arguments: Mapping[str, Any] | None
     context: Context
     since: int
+    nested: bool = False
+
+    def mark_nested(self) -> None:
+        """A run was opened inside: the result is a model's word."""
+        self.nested = True
 
 
 class _Seen(NamedTuple):
@@ -101,6 +108,11 @@ class ProvenanceSpanProcessor(SpanProcessor):
         self._tools = {tool.name: tool for tool in tools}
         self._telemetry = telemetry
         self._open: dict[int, _Open] = {}
+        registry.gates.add(self)
+
+    def open_call(self, context: Context) -> _Open | None:
+        """The unguarded call whose span is current in a context; see `citespan.guard.ports.Gate`."""
+        return self._open.get(trace.get_current_span(context).get_span_context().span_id)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Judge a tool span that nobody judges.
@@ -206,8 +218,16 @@ class ProvenanceSpanProcessor(SpanProcessor):
             return
         failed = span.status.status_code is StatusCode.ERROR or semconv.ERROR_TYPE in attributes
         # a failed call teaches nothing, but an uncited value that went into it may have been stored
-        result = None if failed else result_of(attributes)
-        observe(known.tool, arguments, result, context=known.context, span=reference(known.span), since=known.since)
+        result = None if failed or known.nested else result_of(attributes)
+        observe(
+            known.tool,
+            arguments,
+            result,
+            context=known.context,
+            span=reference(known.span),
+            since=known.since,
+            rulebook=self._rulebook,
+        )
 
 
 def _tool(name: str, attributes: Mapping[str, Any]) -> Tool:

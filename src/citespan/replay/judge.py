@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from opentelemetry.context import Context
 
+from citespan.core.budget import RunBudget
 from citespan.core.decision import Decision
 from citespan.core.resolve import Rulebook
 from citespan.guard.context import RUN, with_value
@@ -23,6 +24,17 @@ from citespan.guard.ticket import Ticket
 from citespan.trajectories import RecordedCall, RecordedTool, Trajectory
 
 _UNKNOWN = RecordedTool()
+
+
+class _Unstopped(RunBudget):
+    """A run's budget in a replay: too many refusals are counted, and the recording goes on all the same."""
+
+    __slots__ = ()
+
+    @property
+    def stopped(self) -> bool:
+        """Never."""
+        return False
 
 
 class Judged(NamedTuple):
@@ -50,6 +62,7 @@ def replay(trajectory: Trajectory, rulebook: Rulebook) -> Iterator[Judged]:
         `[judged.decision.status for judged in replay(trajectory, rulebook)]`
     """
     run = Run(policy=rulebook.policy)
+    run.state.budget = _Unstopped(rulebook.policy.run_max_assumed, rulebook.policy.run_max_refused)
     ledger = run.state.ledger
     landed: dict[int, int] = {}
     tools = {name: _tool(name, recorded) for name, recorded in trajectory.tools.items()}

@@ -114,7 +114,7 @@ def evidence_line(call: ToolCall, decision: Decision, span: SpanRef | None, now:
 def _leaf(tag: Tag) -> dict[str, Any]:
     provenance = tag.provenance
     found: dict[str, Any] = {"path": dotted(tag.leaf.exported), "kind": provenance.kind}
-    if provenance.kind == "observed" or provenance.kind == "derived":
+    if (provenance.kind == "observed" or provenance.kind == "derived") and provenance.sources:
         source = provenance.sources[0]
         found["source"] = f"{source.tool}.{source.shown}"
         found["projection"] = source.projection
