@@ -22,7 +22,7 @@ from citespan.core.shapes import is_document, is_prose
 from citespan.learn.looks import look
 from citespan.trajectories import Trajectory
 
-_NAMES: Final = frozenset({"id", "path", "url", "email", "account", "word", "token"})
+_NAMES: Final = frozenset({"id", "path", "url", "email", "account", "word", "token", "name"})
 MAX_NAME_WORDS: Final = 4
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from citespan.errors import UsageError
 
+_PLAIN = frozenset({str, int, float, bool, list, dict})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -32,6 +33,7 @@ class Binder:
             parameters = list(inspect.signature(fn).parameters.values())
         except ValueError:
             raise UsageError(f"{fn!r} has no signature to name its arguments by: wrap it in a function") from None
+        self._first = parameters[0].name if parameters else ""
         self._bound = 1 if parameters and is_method(fn, parameters[0].name) else 0
         own = parameters[self._bound :]
         self._names = [entry.name for entry in own if entry.kind in _POSITIONAL]
@@ -48,9 +50,12 @@ class Binder:
         Raises:
             TypeError: more positional arguments than the function takes, or one given twice, as Python itself says.
         """
-        own = args[self._bound :]
+        own = args[self._objects(args) :]
         if not own:
             return dict(kwargs)
+        if len(own) == len(args) and self._bound:
+            # a static method whose first parameter is called `self`: what it is given is an argument like any other
+            return {f"*{self._first}": own[0], **self.arguments((None, *own[1:]), kwargs)}
         named = {self._key(name, kwargs): value for name, value in zip(self._names, own, strict=False)}
         if len(own) > len(self._names):
             if self._rest is None:
@@ -61,6 +66,10 @@ class Binder:
                 raise TypeError(f"{self._fn_name}() got multiple values for argument {name!r}")
         return {**named, **kwargs}
 
+    def _objects(self, args: tuple[Any, ...]) -> int:
+        """How many leading arguments are the object that a method belongs to: none where it is a plain value."""
+        return 0 if self._bound and args and type(args[0]) in _PLAIN else self._bound
+
     def _key(self, name: str, kwargs: dict[str, Any]) -> str:
         return f"*{name}" if name in kwargs and name in self._hidden else name
 
@@ -68,7 +77,10 @@ class Binder:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], judged: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Positional and keyword arguments with every value replaced by its judged copy."""
-        own = args[self._bound :]
+        own = args[self._objects(args) :]
+        if len(own) == len(args) and self._bound and own:
+            rest, keywords = self.call((None, *own[1:]), kwargs, judged)
+            return (judged[f"*{self._first}"], *rest[1:]), keywords
         if not own:
             return args, judged if len(judged) == len(kwargs) else {name: judged[name] for name in kwargs}
         placed = [judged[self._key(name, kwargs)] for name, _ in zip(self._names, own, strict=False)]

@@ -144,7 +144,7 @@ class Place:
             self.unexplained.add(run)
         if fact.known:
             self._put(self.values, _key(fact.value), run, MAX_VALUES)
-            if fact.seen_as == "prose":
+            if fact.seen_as in {"prose", "phrase"}:
                 self.prose.add(run)
 
     @property
