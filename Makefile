@@ -14,6 +14,8 @@ CODE := $(wildcard src tests benchmarks examples docs noxfile.py)
 # pip of $(PYTHON) installs into a venv that needs no pip of its own (so Debian's python3-venv is not needed either).
 PIP = $(PYTHON) -m pip --disable-pip-version-check --python
 
+PYTHON_VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_version())' 2>/dev/null)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -27,7 +29,7 @@ help: ## list the targets
 demo: $(VENV)/.installed ## the whole loop in a minute, nothing else installed or running
 	$(BIN)/citespan demo
 
-test: test-mcp1 test-all ## all tests, and those of the instrumentation with the old MCP SDK too
+test: test-all test-mcp1 ## all tests, and those of the instrumentation with the old MCP SDK too
 
 test-all: $(VENV)/.installed ## all tests, with the newest of everything
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -83,11 +85,16 @@ $(VENV)/.locked: requirements/dev.txt
 $(VENV_MCP1)/.locked: requirements/mcp1.txt
 $(VENV_TOOLS)/.locked: requirements/tools.txt
 
+# another interpreter than the one an environment was made with makes it anew
+$(foreach venv,$(VENV) $(VENV_MCP1) $(VENV_TOOLS),$(if $(wildcard $(venv)/.python),$(if \
+	$(filter $(shell cat $(venv)/.python),$(PYTHON_VERSION)),,$(shell rm -f $(venv)/.locked))))
+
 $(VENV)/.locked $(VENV_MCP1)/.locked $(VENV_TOOLS)/.locked:
 	@$(PYTHON) -c 'import sys; sys.exit("make PYTHON=...: 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@echo 'Creating $(@D) from $<'
 	@$(PYTHON) -m venv --clear --without-pip $(@D)
 	@$(PIP) $(@D) install --quiet --require-hashes --only-binary :all: -r $<
+	@echo '$(PYTHON_VERSION)' > $(@D)/.python
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.locked pyproject.toml

@@ -228,7 +228,7 @@ def test_an_absent_collector_is_said_and_nothing_else_changes(tmp_path: Path, pr
     assert done.returncode == 0
     assert "127.0.0.1:9 did not take the spans; they are in the files" in done.stdout
     assert "secret" not in done.stdout
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 60
 
 
 # --- the command around it

@@ -36,14 +36,19 @@ app.command(name="suggest")(suggest.command)
 app.add_typer(policy.app, name="policy")
 
 
-@app.callback()
-def root(
-    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version and stop.")] = False,
-) -> None:
-    """A tool call must cite its sources, or it does not run."""
-    if version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"citespan {metadata.version('citespan')}")
         raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """A tool call must cite its sources, or it does not run."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,18 +14,23 @@ class RunBudget:
         (True, False)
     """
 
-    __slots__ = ("_free", "_lock", "_max_refused", "refused")
+    __slots__ = ("_free", "_lock", "_max_refused", "_over", "refused")
 
     def __init__(self, max_assumed: int, max_refused: int) -> None:
         self._free = max_assumed
         self._max_refused = max_refused
         self._lock = threading.Lock()
+        self._over = False
         self.refused = 0
 
     @property
     def stopped(self) -> bool:
-        """Whether more calls were refused than the run may have; it does not get better."""
-        return self.refused > self._max_refused
+        """Whether the run is over: a refusal aborted it, or there were more refusals than it may have."""
+        return self._over or self.refused > self._max_refused
+
+    def stop(self) -> None:
+        """End the run: in enforce mode nothing runs any more."""
+        self._over = True
 
     def take(self, leaves: int) -> bool:
         """Take `leaves` at once, or none of them."""

@@ -40,6 +40,10 @@ class Budget(Protocol):
         """Whether the run has had too many refusals: nothing runs any more in enforce mode."""
         ...
 
+    def stop(self) -> None:
+        """The run is over."""
+        ...
+
     def take(self, leaves: int) -> bool:
         """Take all or nothing."""
         ...
@@ -49,7 +53,7 @@ class Budget(Protocol):
         ...
 
 
-_STOPPED: Final = "refusals=over the run's max_refused: the run stops"
+_STOPPED: Final = "refusals=over the run's max_refused, or aborted: the run stops"
 _FROM_ONLY: Final[frozenset[Kind]] = frozenset({"observed", "derived"})
 
 
@@ -102,12 +106,12 @@ def decide(call: Call, scope: Scope, rules: Resolved, budget: Budget, policy_dig
             finding, violations = "over", (_assumed(counted), short) if counted else (short,)
     deny, status = verdict(mode, finding)
     abort = deny and rules.on_violation == "abort"
+    if abort:
+        budget.stop()
     if deny and budget.refuse():
         abort = True
-        violations = (
-            *violations,
-            Violation("refusals", (), "refusals=over the run's max_refused: the run stops"),
-        )
+        if all(violation.rule != "refusals" for violation in violations):
+            violations = (*violations, Violation("refusals", (), _STOPPED))
     return Decision(
         call.tool,
         call.server,

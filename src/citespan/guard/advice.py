@@ -15,6 +15,7 @@ NO_RUN = (
     "No run is open here, so nothing can be cited: open one with `with citespan.run(): ...`, and carry the "
     "OpenTelemetry context into threads (contextvars.copy_context().run, or opentelemetry-instrumentation-threading)."
 )
+_BROKEN = "citespan itself could not do its work here; no other value will help. Tell whoever operates it."
 _MAX_NAMED = 8
 _GENERAL = (
     "Call a tool that returns the value and pass it on exactly as returned, or ask the user for it. "
@@ -28,9 +29,14 @@ def advise(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
     Example:
         `For path: call list_files first (the policy accepts list_files.files.*).`
     """
+    if any(violation.rule == "guard" for violation in decision.violations):
+        return _BROKEN
     if run is None:
         return NO_RUN
     lines: list[str] = [_looked(run)]
+    unnamed = [tag for tag in decision.counted if tag.leaf.role == "key" and len(tag.leaf.path) == 1]
+    if unnamed:
+        lines.append("It was given an argument that its schema does not declare: check the arguments' names.")
     for tag in decision.counted:
         rule = None if rules is None else rules.argument(tag.leaf)
         where = dotted(tag.leaf.exported)
@@ -52,7 +58,8 @@ def _looked(run: Run) -> str:
     if not counts:
         return "No tool has returned anything in this run yet."
     named = ", ".join(list(counts)[:_MAX_NAMED]) + (", ..." if len(counts) > _MAX_NAMED else "")
-    return f"Looked in {sum(counts.values())} results of {named}."
+    number = sum(counts.values())
+    return f"Looked in {number} result{'' if number == 1 else 's'} of {named}."
 
 
 def _tool_of(field: str) -> str:

@@ -87,7 +87,9 @@ def _slowly(result: Any) -> Reading:
         return Recorded(orjson.dumps(result, _plain, orjson.OPT_NON_STR_KEYS))
     except Exception:
         try:
-            return Recorded(json.dumps(result, default=_plain, allow_nan=False, ensure_ascii=False).encode())
+            data = json.dumps(result, default=_plain, allow_nan=False, ensure_ascii=False).encode()
+            orjson.loads(data)  # what the ledger could not read back is not recorded, and the span says so now
+            return Recorded(data)
         except Exception as error:
             return Unreadable(f"{type(result).__qualname__}: {type(error).__name__}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from citespan.learn.draft import ArgumentDraft, Key, Line, ToolDraft
@@ -43,12 +44,11 @@ class Decider:
 
     def tools(self) -> list[ToolDraft]:
         """One draft for each tool that something is to be said of, by name."""
-        names = sorted({*self._by_tool, *self._evidence.read_only})
         text = self._text()
-        drafts = [self._tool(name, text.get(name, [])) for name in names]
-        return [draft for draft in drafts if draft is not None]
+        names = sorted({*self._by_tool, *self._evidence.read_only, *text})
+        return [self._tool(name, text.get(name, [])) for name in names if _is(checks.glob, name)]
 
-    def _tool(self, name: str, text: list[Line]) -> ToolDraft | None:
+    def _tool(self, name: str, text: list[Line]) -> ToolDraft:
         read_only = self._evidence.read_only.get(name, False)
         places = self._by_tool.get(name, {})
         if read_only:
@@ -57,6 +57,8 @@ class Decider:
         arguments: dict[str, ArgumentDraft] = {}
         left: list[Line] = []
         for argument, place in places.items():
+            if not _is(checks.argument, argument):
+                continue
             commentary = self._commentary(name, argument, place)
             if commentary is not None:
                 allow.append(commentary)
@@ -206,15 +208,18 @@ class Decider:
         for explanation in place.explained:
             if explanation.means == means:
                 together.setdefault(explanation.what, []).append(explanation)
-        lines = []
+        backed: list[tuple[Line, set[int]]] = []
         for what, explanations in together.items():
             runs = [place.explained[explanation] for explanation in explanations]
             hits = sum(place.chance[explanation][0] for explanation in explanations)
             tries = sum(place.chance[explanation][1] for explanation in explanations)
-            if self._count(*runs) >= needed and (not tries or hits <= self._profile.chance * tries):
+            # a share of few tries says little: it is taken to be larger than it was seen to be
+            by_chance = (hits + 1) / (tries + 2) if tries else 0.0
+            if self._count(*runs) >= needed and by_chance <= self._profile.chance:
                 note = f"explains {hits} of {tries} made-up values as well" if tries else ""
-                lines.append(Line(_declared(what), self._count(*runs), sum(one.times for one in runs), note))
-        return lines
+                line = Line(_declared(what), self._count(*runs), sum(one.times for one in runs), note)
+                backed.append((line, set().union(*(one.numbers for one in runs))))
+        return _needed(backed)
 
     def _sources(self, place: Place) -> list[Line]:
         """Fields that all cited values come from, where they are few and each was seen in several tasks."""
@@ -240,7 +245,7 @@ class Decider:
         good = (
             spread >= self._profile.sources
             and len(chosen) <= MAX_SOURCES
-            and all(_is_field(line.value) and line.value not in self._evidence.prose_fields for line in chosen)
+            and all(_is(checks.field, line.value) and line.value not in self._evidence.prose_fields for line in chosen)
         )
         return chosen if good else []
 
@@ -256,7 +261,8 @@ class Decider:
         found: dict[str, list[Line]] = {}
         for (tool, projection), runs in needed.items():
             lines, prose = self._evidence.lines.get(tool, (0, 0))
-            listing = lines > 0 and prose <= self._profile.prose * lines
+            # of a trace no text is known, but the policy of that time has admitted the projection
+            listing = tool not in self._evidence.lines or (lines > 0 and prose <= self._profile.prose * lines)
             if listing and self._count(*runs) >= self._profile.text:
                 note = f"{prose} of {lines} lines of its output read as prose"
                 line = Line(projection, self._count(*runs), sum(one.times for one in runs), note)
@@ -268,6 +274,17 @@ def _declared(what: str) -> Any:
     """A projection or computation as the policy file writes it: `sum`, or `{ round = 2 }`."""
     name, blank, parameter = what.partition(" ")
     return {name: int(parameter) if parameter.isdecimal() else parameter} if blank else name
+
+
+def _needed(backed: list[tuple[Line, set[int]]]) -> list[Line]:
+    """The lines that explain most, without those that explain no run that an earlier one does not."""
+    lines: list[Line] = []
+    explained: set[int] = set()
+    for line, runs in sorted(backed, key=lambda entry: -entry[0].tasks):
+        if not runs <= explained:
+            explained |= runs
+            lines.append(line)
+    return lines
 
 
 def _finer(lines: list[Line]) -> list[Line]:
@@ -284,9 +301,10 @@ def _is_rounding(value: Any) -> bool:
     return bool(value == "round" or (isinstance(value, dict) and "round" in value))
 
 
-def _is_field(text: str) -> bool:
+def _is(check: Callable[[str], str], text: str) -> bool:
+    """Whether a policy file can say it: names of a recording may hold anything."""
     try:
-        checks.field(text)
+        check(text)
     except ValueError:
         return False
     return True

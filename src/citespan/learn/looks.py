@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:[_-][^\W\d_]+)*")
 _MONTH = re.compile(r"(?:0?[1-9]|1[0-2])/(?:\d\d|(?:19|20)\d\d)")
 #: commands and programs: what is run is no commentary
 _CODE = re.compile(
-    r"""&&|\|\||\$[({\w]+[)}/=]|`|=>|[!=]=|\w::\w|(?<!\S)--[a-z]|\s[|>]{1,2}\s|[;{]\s*$|</\w+>|\w\(\)
+    r"""&&|\|\||\$[({]|\$\w+[/=)]|`|=>|[!=]=|\w::\w|(?<!\S)--[a-z]|\s[|>]{1,2}\s|[;{]\s*$|</\w+>|\w\(\)
       |^\s*(?:sudo|cd|ls|grep|git|pip|python3?|bash|curl|wget|def|import)\s
       |\b(?:SELECT|DELETE|INSERT|UPDATE)\b.*\b(?:FROM|INTO|SET)\b""",
     re.VERBOSE | re.MULTILINE,

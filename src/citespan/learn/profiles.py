@@ -43,7 +43,7 @@ class Profile(NamedTuple):
 
 
 PROFILES: Final[dict[ProfileName, Profile]] = {
-    "strict": Profile("strict", 3, 3, 6, 0.2, 3, "own", 3, 0.0, 3, 3, 0.02, 6),
+    "strict": Profile("strict", 3, 3, 6, 0.2, 3, "own", 3, 0.0, 3, 3, 0.05, 6),
     "balanced": Profile("balanced", 2, 1, 12, 0.5, 2, "called", 2, 0.1, 2, 2, 0.1, 12),
     "loose": Profile("loose", 1, 1, 24, 1.0, 1, "declared", 2, 0.1, 1, 1, 0.3, None),
 }

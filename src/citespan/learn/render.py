@@ -16,6 +16,7 @@ WIDTH: Final = 118
 #: whether uncited addresses and ids inside exempt text can be made to count
 SCAN: Final = "scan" in ToolRule.__dataclass_fields__
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_SPECIAL: Final = re.compile(r"[*?\[]")
 _ORDER: Final[tuple[Key, ...]] = ("from", "projections", "derive", "values")
 
 #: what each key gives away; the same words stand in the documentation
@@ -82,7 +83,7 @@ def _review(draft: Draft) -> Iterator[str]:
     for key in ("text", "allow", "values", "projections", "derive", "from"):
         places = list(_places(draft, key))
         if places:
-            yield f"{key}: {', '.join(places)}. Risk: {RISKS[key]}."
+            yield f"{key}: {_printable(', '.join(places))}. Risk: {RISKS[key]}."
 
 
 def _places(draft: Draft, key: Key) -> Iterator[str]:
@@ -96,7 +97,7 @@ def _places(draft: Draft, key: Key) -> Iterator[str]:
 
 
 def _tool(tool: ToolDraft) -> str:
-    text = f"[tools.{_key(tool.name)}]\n"
+    text = f"[tools.{_glob(tool.name)}]\n"
     if tool.read_only:
         text += "# said to only read (readOnlyHint); by these two lines you vouch for it\n"
         text += 'mode = "tag"\nread_only = true\n'
@@ -112,7 +113,7 @@ def _tool(tool: ToolDraft) -> str:
 
 
 def _argument(tool: str, name: str, argument: ArgumentDraft) -> str:
-    text = f"[tools.{_key(tool)}.arguments.{_key(name)}]\n"
+    text = f"[tools.{_glob(tool)}.arguments.{_key(name)}]\n"
     for key in _ORDER:
         if key in argument.lines:
             text += _lines(key, argument.lines[key])
@@ -146,6 +147,11 @@ def _number(number: int, what: str) -> str:
 
 def _key(name: str) -> str:
     return name if _BARE.fullmatch(name) else _text(name)
+
+
+def _glob(name: str) -> str:
+    """A tool's name as a glob that matches it alone."""
+    return _key(_SPECIAL.sub(r"[\g<0>]", name))
 
 
 def _value(value: Any) -> str:

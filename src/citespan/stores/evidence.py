@@ -30,7 +30,7 @@ class EvidenceFile:
 
     Args:
         path: the file; its folder must exist. max_bytes: at this size `append` raises, and the guard denies, until
-            somebody moves the file away and calls `reopen`; evidence is never overwritten.
+            somebody moves the file away; evidence is never overwritten.
 
     Raises:
         OSError: the file cannot be opened.
@@ -57,6 +57,15 @@ class EvidenceFile:
         if old >= 0:
             os.close(old)
 
+    def _moved(self) -> bool:
+        """Whether the path no longer names the open file, since somebody moved it away."""
+        try:
+            there = os.stat(self._path)
+        except FileNotFoundError:
+            return True
+        mine = os.fstat(self._fd)
+        return (there.st_ino, there.st_dev) != (mine.st_ino, mine.st_dev)
+
     def append(self, call: ToolCall, decision: Decision, span: SpanRef | None) -> None:
         """Write one line with one `write`; a refusal is synced to disk.
 
@@ -64,9 +73,11 @@ class EvidenceFile:
             OSError: it could not be written whole, or the file is full.
         """
         line = evidence_line(call, decision, span, time.time_ns())
+        if self._size + len(line) > self._max and self._moved():
+            self.reopen()
         with self._lock:
             if self._size + len(line) > self._max:
-                raise OSError(f"evidence file is at its bound of {self._max} bytes; move it away and reopen it")
+                raise OSError(f"evidence file is at its bound of {self._max} bytes; move it away")
             if self._broken:
                 line = b"\n" + line
             written = os.write(self._fd, line)
