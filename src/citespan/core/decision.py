@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from citespan.core.freetext import TokenKind
 from citespan.core.kinds import KINDS, REASONS, Kind, Provenance
 from citespan.core.leaves import Leaf, dotted
 
@@ -20,6 +21,7 @@ class Tag(NamedTuple):
         counted: its kind is not accepted and it is not allowed: it takes from the budget.
         allowed: its whole argument is exempt (commentary): tagged, never counted.
         required: the policy names its sources (`from`); not met is denied whatever the budget.
+        tokens: of an allowed text, how many uncited tokens of each kind it holds.
     """
 
     leaf: Leaf
@@ -27,6 +29,7 @@ class Tag(NamedTuple):
     counted: bool
     allowed: bool
     required: bool
+    tokens: tuple[tuple[TokenKind, int], ...] = ()
 
 
 class Violation(NamedTuple):
@@ -84,6 +87,16 @@ class Decision(NamedTuple):
         """Exported dotted paths of the leaves that counted, in order, each once."""
         return tuple(dict.fromkeys(dotted(tag.leaf.exported) for tag in self.tags if tag.counted))
 
+    @property
+    def uncited_tokens(self) -> tuple[tuple[str, TokenKind, int], ...]:
+        """What allowed texts hold that nothing vouches for: exported path, kind of token, how many."""
+        totals: dict[tuple[str, TokenKind], int] = {}
+        for tag in [tag for tag in self.tags if tag.tokens]:
+            for kind, number in tag.tokens:
+                key = (dotted(tag.leaf.exported), kind)
+                totals[key] = totals.get(key, 0) + number
+        return tuple((path, kind, number) for (path, kind), number in totals.items())
+
 
 #: (mode, finding) -> (deny, status). A pair that is missing here denies: `verdict` never falls through.
 VERDICTS: Final[dict[tuple[Mode, Finding], tuple[bool, Status]]] = {
@@ -140,7 +153,10 @@ def explain(decision: Decision) -> str:
     lines = [violation.text for violation in decision.violations if violation.rule not in {"assumed_fields"}]
     for tag in decision.counted:
         where = f"{decision.tool}.{dotted(tag.leaf.exported)}"
-        lines.append(f"{where}: {_why(tag.provenance)}.")
+        if tag.tokens:
+            lines.append(f"{where}: holds what nothing vouches for: {', '.join(kind for kind, _ in tag.tokens)}.")
+        else:
+            lines.append(f"{where}: {_why(tag.provenance)}.")
     return "\n".join(lines)
 
 

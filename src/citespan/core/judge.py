@@ -6,11 +6,13 @@ from typing import Final, NamedTuple, Protocol
 
 from citespan.core.classify import Scope, classify
 from citespan.core.decision import Decision, Finding, Mode, Tag, Violation, verdict
+from citespan.core.freetext import TokenKind, count, scan
 from citespan.core.kinds import Invented, Kind
-from citespan.core.leaves import Snapshot, dotted
+from citespan.core.leaves import Leaf, Snapshot, dotted
+from citespan.core.opaque import Opaque
 from citespan.core.policy import ArgumentRule
 from citespan.core.resolve import Resolved
-from citespan.core.schema import Schema
+from citespan.core.schema import UNKNOWN, Schema
 
 
 class Call(NamedTuple):
@@ -53,6 +55,9 @@ class Budget(Protocol):
         ...
 
 
+_ANY: Final = ArgumentRule()
+#: longer numbers in a text are no JSON integer that a result holds
+_MAX_DIGITS: Final = 18
 _STOPPED: Final = "refusals=over the run's max_refused, or aborted: the run stops"
 _FROM_ONLY: Final[frozenset[Kind]] = frozenset({"observed", "derived"})
 
@@ -80,8 +85,34 @@ def tag(call: Call, scope: Scope, rules: Resolved) -> tuple[Tag, ...]:
         # where the policy names the sources, an exemption of the whole argument does not undo that
         allowed = leaf.path[0] in allow and rule.sources is None
         counted = not allowed and provenance.kind not in accept
-        tags.append(Tag(leaf, provenance, counted, allowed, rule.sources is not None))
+        tokens: tuple[tuple[TokenKind, int], ...] = ()
+        if allowed and rules.scan != "off" and provenance.kind not in accept:
+            tokens = _uncited_tokens(leaf, scope, rules, tool)
+            counted = rules.scan == "count" and bool(tokens)
+        tags.append(Tag(leaf, provenance, counted, allowed, rule.sources is not None, tokens))
     return tuple(tags)
+
+
+def _uncited_tokens(leaf: Leaf, scope: Scope, rules: Resolved, tool: str) -> tuple[tuple[TokenKind, int], ...]:
+    """What an exempt leaf holds that nothing vouches for: each token is judged like an argument of its own."""
+
+    def cites(token: str) -> bool:
+        values: tuple[str | int, ...] = (token,)
+        if token.isdecimal() and len(token) <= _MAX_DIGITS:
+            values = (token, int(token))
+        return any(
+            classify(leaf._replace(value=value), UNKNOWN, scope, _ANY, rules.accept, rules.weak, tool).kind
+            in rules.accept
+            for value in values
+        )
+
+    value = leaf.value
+    totals: dict[TokenKind, int] = {}
+    for text in value.texts if type(value) is Opaque else (value,):
+        if type(text) is str:
+            for kind, number in count(scan(text, cites)).items():
+                totals[kind] = totals.get(kind, 0) + number
+    return tuple(totals.items())
 
 
 def decide(call: Call, scope: Scope, rules: Resolved, budget: Budget, policy_digest: str) -> Decision:

@@ -13,6 +13,7 @@ from citespan.core.images import IMAGES
 from citespan.core.kinds import Kind
 
 Weak: TypeAlias = Literal["count", "ignore", "same_name"]
+Scan: TypeAlias = Literal["report", "count", "off"]
 Output: TypeAlias = Literal["data", "computed", "model"]
 
 ACCEPT: Final[frozenset[Kind]] = frozenset({"observed", "user", "schema", "invented"})
@@ -73,6 +74,7 @@ class ToolRule:
     max_assumed: int | None = None
     accept: frozenset[Kind] | None = None
     weak: Weak | None = None
+    scan: Scan | None = None
     allow: frozenset[str] = frozenset()
     text: tuple[str, ...] | None = None
     output: Output | None = None
@@ -104,6 +106,7 @@ class Policy:
         run_max_assumed: leaves let through in enforce mode over a run.
         run_max_refused: refusals after which the run is aborted.
         allow: whole top-level arguments (`argument` or `tool.argument`): tagged, never counted.
+        scan: whether uncited tokens in them are reported, count (the whole leaf does), or are not looked for.
         servers: MCP servers by name -> whether their read-only hints are believed.
         tools: glob -> rule; globs match `tool` and `server/tool`.
 
@@ -117,6 +120,7 @@ class Policy:
     max_assumed: int = 0
     accept: frozenset[Kind] = ACCEPT
     weak: Weak = "count"
+    scan: Scan = "report"
     allow: frozenset[str] = ALLOW
     run_max_assumed: int = 5
     run_max_refused: int = 20

@@ -13,7 +13,7 @@ from typing import Any, Final
 from citespan.core.decision import Mode, OnViolation
 from citespan.core.kinds import Kind
 from citespan.core.leaves import Leaf, wildcard
-from citespan.core.policy import PLAIN, ArgumentRule, Output, Policy, ToolRule, Weak
+from citespan.core.policy import PLAIN, ArgumentRule, Output, Policy, Scan, ToolRule, Weak
 from citespan.errors import PolicyError, Problem
 
 _MAX_TOOLS: Final = 4096
@@ -36,6 +36,7 @@ class Resolved:
     max_assumed: int
     accept: frozenset[Kind]
     weak: Weak
+    scan: Scan
     allow: frozenset[str]
     text: tuple[str, ...]
     output: Output | None
@@ -120,6 +121,7 @@ def resolve(policy: Policy, tool: str, server: str | None) -> Resolved:
         "max_assumed": policy.max_assumed,
         "accept": policy.accept,
         "weak": policy.weak,
+        "scan": policy.scan,
         "text": (),
         "output": None,
         "confirms": (),

@@ -25,7 +25,7 @@ _SHAPE = re.compile(
         |(?i:makefile|dockerfile|license|readme|changelog|notice))
     | (?P<id>(?=\S{4})(?:(?=[A-Z0-9]*+$)(?=\S*\d)\S++|(?=\S*\d\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+|\#\d+
         |[0-9a-f]{7,64}))
-    | (?P<code>(?=\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+)
+    | (?P<code>(?=\S*\d)[A-Za-z0-9]++(?:[_:#-][A-Za-z0-9]++)*+|[A-Z]{4,12})
     )$""",
     re.VERBOSE | re.ASCII | re.MULTILINE,
 )
@@ -60,7 +60,7 @@ def shape(text: str) -> Shape:
 def count(texts: Sequence[str], wanted: Shape) -> int:
     """How many texts go with a shape, in one pass over all of them.
 
-    A word with a single digit (`item-7`) has no shape of its own, and goes with ids: `item-10` may follow it. A single
+    A word with a single digit (`item-7`) or a word in capitals (`UHDAHF`) has no shape of its own, and goes with ids. A single
     word goes with paths: folders and files without an ending stand among them.
 
     Example:

@@ -60,6 +60,8 @@ def paths(text: str) -> Iterable[str]:
     """Each token that reads as a path: it has a slash, or it is a file name with an ending, or a dot file."""
     for found in _PATH_TOKEN.finditer(text):
         token = found.group().rstrip(".!?")
+        if "@" in token and "/" not in token:
+            continue  # a mailbox
         if len(token) <= MAX_PATH and token.strip("/.") and ("/" in token or FILE_NAME.fullmatch(token)):
             yield token
 

@@ -129,7 +129,7 @@ def _read(tags: tuple[Tag, ...], names: ToolNames, digester: Digester, attribute
     digested = False
     arguments = names.arguments
     for tag in tags:
-        leaf, provenance, counts_here, _, _ = tag
+        leaf, provenance, counts_here, _, _, _ = tag
         kind = provenance.kind
         counts[kind] = counts.get(kind, 0) + 1
         if counts_here:
@@ -212,6 +212,11 @@ def _summary(call: ToolCall, decision: Decision, reading: _Reading, truncated: l
         if len(fields) > MAX_FIELDS:
             truncated.append(f"fields={len(fields) - MAX_FIELDS}")
         summary[semconv.ASSUMED_FIELDS] = fields[:MAX_FIELDS]
+    if tokens := decision.uncited_tokens:
+        found = [f"{path}:{kind}" for path, kind, _ in tokens]
+        if len(found) > MAX_FIELDS:
+            truncated.append(f"uncited_tokens={len(found) - MAX_FIELDS}")
+        summary[semconv.UNCITED_TOKENS] = found[:MAX_FIELDS]
     if decision.violations:
         summary[semconv.VIOLATIONS] = [clean(violation.text) for violation in decision.violations]
     budget = decision.budget

@@ -25,7 +25,7 @@ from citespan.core.computation import (
 from citespan.core.decision import Mode, OnViolation
 from citespan.core.moments import UNIT_NAMES
 from citespan.core.patterns import MAX_PATTERN
-from citespan.core.policy import Output, Weak
+from citespan.core.policy import Output, Scan, Weak
 from citespan.core.projections import PATTERN_NAME, REGEX
 from citespan.policy_file import checks
 
@@ -170,6 +170,10 @@ _WEAK = (
 _MODE = "`enforce` refuses a call that is over its budget, `tag` only records it, `off` does neither."
 _ON_VIOLATION = "What a refusal does: `tell` gives the model the reason, `abort` stops the run, `ask` asks a reviewer."
 _MAX_ASSUMED = "Leaves per call whose kind is not accepted, whatever that kind is."
+_SCAN = (
+    "Uncited URLs, e-mail addresses, hosts, paths, account numbers and ids in allowed text: `report` them, let the "
+    "argument `count` like one that is not allowed, or do not look (`off`)."
+)
 _ALLOW = "Whole top-level arguments (`argument` or `tool.argument`) that are tagged but never counted."
 
 
@@ -187,6 +191,7 @@ class DefaultsTable(Table):
     max_assumed: Count | None = Field(default=None, description=_MAX_ASSUMED)
     accept: list[KindName] | None = Field(default=None, description=_ACCEPT)
     weak: Weak | None = Field(default=None, description=_WEAK)
+    scan: Scan | None = Field(default=None, description=_SCAN)
     allow: list[Allowed] | None = Field(default=None, description=_ALLOW)
     events: Literal["span", "log", "both"] | None = Field(
         default=None,
@@ -268,6 +273,7 @@ class ToolTable(Table):
     max_assumed: Count | None = Field(default=None, description=_MAX_ASSUMED)
     accept: list[KindName] | None = Field(default=None, description=_ACCEPT)
     weak: Weak | None = Field(default=None, description=_WEAK)
+    scan: Scan | None = Field(default=None, description=_SCAN)
     allow: list[OwnArgument] | None = Field(
         default=None, description="Whole top-level arguments of this tool that are tagged but never counted."
     )
