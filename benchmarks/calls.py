@@ -67,7 +67,7 @@ def _scene(scale: Scale) -> Scene:
 
     def run(policy: Policy, telemetry: Telemetry) -> Run:
         with registered(telemetry):
-            made = Run("bench", policy=policy)
+            made = Run("bench", policy=policy, kept=True)
             with made:
                 made.user(MESSAGE)
                 learn("list_files", {"files": files})

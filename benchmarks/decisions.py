@@ -31,7 +31,7 @@ def _path(number: int) -> str:
 def _run(leaves: int) -> Run:
     """A run that has observed so many leaves, half of them paths, half of them ids, in `RESULTS` results."""
     with registered():
-        run = Run(policy=PATIENT)
+        run = Run(policy=PATIENT, kept=True)
         with run:
             each = max(1, leaves // RESULTS // 2)
             for start in range(0, each * RESULTS, each):

@@ -45,7 +45,7 @@ def _held(make: Callable[[], Any]) -> int:
 
 def _recorded(result: Any, value: Any = None, policy: Policy = PATIENT) -> Run:
     with registered():
-        run = Run(policy=policy)
+        run = Run(policy=policy, kept=True)
         with run:
             begin(Tool("fetch"), {}).finish(result)
             if value is not None:

@@ -33,7 +33,7 @@ def _recording(name: str, result: Any, value: str | None = None) -> Side:
 
     @contextmanager
     def opened() -> Iterator[Work]:
-        run = Run(policy=PATIENT)
+        run = Run(policy=PATIENT, kept=True)
         with registered(), inside(run) as context:
             ticket = begin(FETCH, {})
 

@@ -44,7 +44,7 @@ def _conversation(calls: int, arguments: Callable[[str, int], dict[str, Any]]) -
 
     @contextmanager
     def opened() -> Iterator[Work]:
-        run = Run(policy=PATIENT)
+        run = Run(policy=PATIENT, kept=True)
         run.user("Please work on all items from item-1 on, in acme/web.")
 
         def work() -> Run:
@@ -66,7 +66,7 @@ def _refusals(calls: int) -> Side:
 
     @contextmanager
     def opened() -> Iterator[Work]:
-        run = Run(policy=PATIENT)
+        run = Run(policy=PATIENT, kept=True)
 
         def work() -> Run:
             for number in range(calls):
@@ -90,7 +90,7 @@ def _text(text: str) -> Side:
 
     @contextmanager
     def opened() -> Iterator[Work]:
-        run = Run(policy=policy)
+        run = Run(policy=policy, kept=True)
         with registered(), inside(run) as context:
             ticket = begin(Tool("read_log"), {})
 

@@ -164,7 +164,7 @@ class TracedTools:
         self._rulebook = None if chosen is None else Rulebook(chosen)
         self._spans: deque[Any] = deque(maxlen=_MAX_DUMPED_SPANS)
         self._telemetry = self._own_telemetry()
-        self._run = Run(None, inputs, chosen, telemetry=self._telemetry)
+        self._run = Run(None, inputs, chosen, telemetry=self._telemetry, kept=True)
 
     def _own_telemetry(self) -> Telemetry:
         """Spans of the global provider if the program has one, else of a private one, kept for `dump` either way."""

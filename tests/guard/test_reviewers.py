@@ -145,9 +145,7 @@ def test_a_coroutine_function_does_not_approve_the_call_of_an_asynchronous_tool(
 
 
 @REVIEWERS
-def test_a_proposal_is_not_approved_unless_the_reviewer_says_true(
-    reviewer: Callable[[Any], Any], box: Toolbox
-) -> None:
+def test_a_proposal_is_not_approved_unless_the_reviewer_says_true(reviewer: Callable[[Any], Any], box: Toolbox) -> None:
     with citespan.run(policy=PROPOSE) as run:
         box.names()
         assert run.propose("patch_file", "path", SECRET, reviewer=reviewer) is False

@@ -41,8 +41,13 @@ class JudgedToken:
 
 
 def current_run(context: Context | None = None) -> Run | None:
-    """The run that is open in a context, None outside any run."""
-    return cast("Run | None", otel_context.get_value(RUN, context))
+    """The run that is open in a context, None outside any run.
+
+    A run that is over vouches for nothing: a context that still carries it (a task that outlives it, a generator that
+    was left) is outside any run.
+    """
+    run = cast("Run | None", otel_context.get_value(RUN, context))
+    return None if run is None or run.state.closed else run
 
 
 def current_call(context: Context | None = None) -> Ticket | None:

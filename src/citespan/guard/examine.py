@@ -127,7 +127,10 @@ def _reach(run: Run | None, step: str | None, book: Rulebook) -> tuple[Scope, st
     moment = state.ledger.moment()
     if state.process != os.getpid():
         # a forked child has a copy of the run: what is free in it, or approved, is the parent's to use
-        return state.scope(step)._replace(approvals=Approvals()), step, moment, RunBudget(0, 0)
+        budget = RunBudget(0, book.policy.run_max_refused)
+        if state.budget.stopped:
+            budget.stop()
+        return state.scope(step)._replace(approvals=Approvals()), step, moment, budget
     return state.scope(step), step, moment, state.budget
 
 

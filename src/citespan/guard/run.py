@@ -156,6 +156,7 @@ class Run:
         inputs: declared inputs, JSON values; they are of kind `user`, and texts among them count as messages.
         policy: None for the one that `citespan.configure` set.
         run_id: `gen_ai.conversation.id`.
+        kept: whether its ledger stays when it is left, since it belongs to something that lives longer.
 
     Raises:
         UsageError: the inputs have no JSON form, or the run is entered twice.
@@ -169,7 +170,9 @@ class Run:
         *,
         run_id: str | None = None,
         telemetry: Telemetry | None = None,
+        kept: bool = False,
     ) -> None:
+        self.kept = kept
         self.name = name
         self.run_id = run_id
         self._inputs = dict(inputs or {})
@@ -359,7 +362,8 @@ class Run:
         token, self._token = self._token, None
         if token is not None:
             otel_context.detach(token)
-        self._closed = self.state.closed = True
+        if not self.kept:
+            self._closed = self.state.closed = True
         self.end(error)
 
     async def __aenter__(self) -> Run:
