@@ -196,9 +196,11 @@ class TestAwkwardProviders:
         with citespan.run():
             agent.call("list_files", {}, {"files": ["a.py"]})
             here = otel_context.get_current()
-        agent.tracer.start_span("execute_tool t", here, attributes=own).end()
+            agent.tracer.start_span("execute_tool t", here, attributes=own).end()
+            with pytest.raises(ProvenanceDenied):
+                agent.tracer.start_span("execute_tool t", Context(), attributes=own)
         with pytest.raises(ProvenanceDenied):
-            agent.tracer.start_span("execute_tool t", Context(), attributes=own)
+            agent.tracer.start_span("execute_tool t", here, attributes=own)
 
 
 def test_the_gate_needs_nothing_configured(spans: InMemorySpanExporter) -> None:

@@ -196,7 +196,7 @@ def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak, also: tu
     judge = _Judge(leaf, scope, rule, weak, also)
     if len(places) == 1:
         source = judge.test(places[0])
-        return judge.why if source is None else Observed((source,), source.weak)
+        return judge.why if source is None else Observed((source,), source.weak, tuple(judge.wrapped))
     first = judge.accepted(places, KEPT_EACH_END)
     if not first:
         return judge.why
@@ -207,7 +207,7 @@ def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak, also: tu
     strong = [source for source in sources if not source.weak]
     if strong and len(strong) < len(sources):
         sources = strong + [source for source in sources if source.weak]
-    return Observed(tuple(sources), not strong)
+    return Observed(tuple(sources), not strong, () if strong else tuple(judge.wrapped))
 
 
 def _joined(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Observed | None:
@@ -255,7 +255,7 @@ class _Judge:
         also: values beside the leaf's that a source must not launder: what is joined or computed of it.
     """
 
-    __slots__ = ("_also", "_forms", "_leaf", "_rule", "_said", "_scope", "_weak", "why")
+    __slots__ = ("_also", "_forms", "_leaf", "_rule", "_said", "_scope", "_weak", "why", "wrapped")
 
     def __init__(self, leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak, also: tuple[Any, ...] = ()) -> None:
         self._leaf = leaf
@@ -266,6 +266,8 @@ class _Judge:
         self._forms: list[tuple[str, Any]] | None = None
         self._said: dict[str, bool] | None = None
         self.why: Why = "nowhere"
+        #: uncited texts that the leaf is cited around
+        self.wrapped: dict[str, None] = {}
 
     def accepted(self, places: list[Place], most: int) -> list[tuple[int, Source]]:
         """The first `most` candidates that hold, each with its position."""
@@ -326,6 +328,8 @@ class _Judge:
             echoed = owner.uncited.echo(form, text=type(value) is str)
             if echoed == "echo":
                 return "echo"
+            if echoed == "wraps":
+                self.wrapped.update(dict.fromkeys(owner.uncited.inside(form)))
             found = echoed or found
         return found
 

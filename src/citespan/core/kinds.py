@@ -59,10 +59,16 @@ class Source(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """Equals a leaf of an earlier successful result, or a projection of one. The first source is the one shown."""
+    """Equals a leaf of an earlier successful result, or a projection of one. The first source is the one shown.
+
+    Args:
+        sources: strong ones first. weak: whether none of them is strong.
+        wrapped: folded uncited texts that stand inside it, where it is only cited as something around them.
+    """
 
     sources: tuple[Source, ...]
     weak: bool
+    wrapped: tuple[str, ...] = ()
     kind: Literal["observed"] = "observed"
 
 

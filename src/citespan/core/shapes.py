@@ -60,7 +60,7 @@ def shape(text: str) -> Shape:
 def count(texts: Sequence[str], wanted: Shape) -> int:
     """How many texts go with a shape, in one pass over all of them.
 
-    A word with a single digit (`item-7`) or a word in capitals (`UHDAHF`) has no shape of its own, and goes with ids. A single
+    A word with a single digit (`item-7`) or in capitals (`UHDAHF`) has no shape of its own, and goes with ids. A single
     word goes with paths: folders and files without an ending stand among them.
 
     Example:

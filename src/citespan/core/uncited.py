@@ -25,7 +25,6 @@ MIN_WRAPPED: Final = 4
 MAX_MARKS: Final = 20_000
 MAX_MARK_CHARS: Final = 4 * 1024 * 1024
 #: marks that a piece is compared with; beyond it the answer is "marked"
-MAX_PIECES: Final = 64
 #: values up to this length are cut into all their parts, to look these up among many uncited texts
 MAX_CUT: Final = 64
 _MAX_CHECKS: Final = 512
@@ -55,6 +54,9 @@ def uncited(tags: Iterable[Tag], names: Iterable[str] = ()) -> tuple[str, ...]:
             found.update(dict.fromkeys(all_forms(scalar)))
             if wraps:
                 found.update({Wrapping(f"{text}\0"): None for text in all_forms(scalar)})
+        if type(tag.provenance) is Observed:
+            # what it is built around goes on being uncited, however often it is wrapped and unwrapped
+            found.update(dict.fromkeys(tag.provenance.wrapped))
     return tuple(found)
 
 
@@ -91,22 +93,22 @@ class Given:
         if folded in self._joined and any(is_piece(folded, known) for known in self._texts):
             return "echo"
         wraps: Echo = None
-        for known in self._inside(folded):
+        for known in self.inside(folded):
             if names_host(known) and occurs(known, folded):
                 return "echo"
             wraps = "wraps"
-        return "echo" if text and _made_of(folded, self._texts) else wraps
+        return "echo" if text and _made_of(folded, self.inside(folded, 1)) else wraps
 
-    def _inside(self, folded: str) -> Iterator[str]:
-        """The uncited texts of some length that stand in a value."""
+    def inside(self, folded: str, least: int = MIN_WRAPPED) -> Iterator[str]:
+        """The uncited texts of at least so many characters that stand in a value."""
         length = len(folded)
         if length <= MAX_CUT and len(self._texts) > length:
-            for start in range(length - MIN_WRAPPED + 1):
-                for end in range(start + MIN_WRAPPED, length + 1):
+            for start in range(length - least + 1):
+                for end in range(start + least, length + 1):
                     if folded[start:end] in self._whole:
                         yield folded[start:end]
         else:
-            yield from (known for known in self._texts if len(known) >= MIN_WRAPPED and known in folded)
+            yield from (known for known in self._texts if len(known) >= least and known in folded)
 
 
 def echo(folded: str, given: tuple[str, ...], *, text: bool = True) -> Echo:
@@ -134,17 +136,14 @@ def is_piece(folded: str, text: str) -> bool:
     return len(text) in HASH_LENGTHS and len(folded) >= MIN_SHA and text.startswith(folded)
 
 
-def _made_of(folded: str, given: tuple[str, ...]) -> bool:
+def _made_of(folded: str, given: Iterable[str]) -> bool:
     """Whether a text is a row of uncited ones, with nothing but punctuation and blanks between them.
 
     Where all of them are single characters there must be two different ones: else any number were made of a digit.
     """
     pieces: dict[str, list[str]] = {}
-    if len(given) > MAX_PIECES:
-        given = tuple(text for text in given if text[:1] in folded)
-    for text in given:
-        if text and text in folded:
-            pieces.setdefault(text[0], []).append(text)
+    for text in dict.fromkeys(given):
+        pieces.setdefault(text[0], []).append(text)
     if not pieces:
         return False
     reached: dict[int, frozenset[str] | None] = {0: frozenset()}

@@ -59,6 +59,8 @@ _NUMBER = re.compile(
     rf"(?:(?<=\d)(k)\b(?![.:,-]{_W})|(?!{_W}|[@/]|[.:,-]{_W}))",
     re.IGNORECASE,
 )
+#: `-58213` does not stand in `T-58213`, nor `.env` in `prod.env`
+_SIGNS: Final = frozenset("-./@\\~%&+$_")
 _DIGIT = re.compile(r"\d")
 #: without a digit and without one of these words a message says no date and no time
 _TIME_WORDS: Final = ("noon", "midnight", "clock", "am", "pm", "m")
@@ -319,13 +321,18 @@ def _since(first: int, postings: Iterable[tuple[Any, list[int]]]) -> Iterator[tu
             yield key, holders if holders[0] >= first else [index for index in holders if index >= first]
 
 
+def _cuts(beside: str, edge: str) -> bool:
+    """Whether a text with this edge is cut out of what goes on beside it: out of a word, or with a sign inside a word."""
+    return joins(beside, edge) or (beside.isalnum() and edge in _SIGNS)
+
+
 def _stands_in(value: str, text: str) -> bool:
     start = text.find(value)
     for _ in range(1000):
         if start < 0:
             return False
         end = start + len(value)
-        cut = (start > 0 and joins(text[start - 1], value[0])) or (end < len(text) and joins(value[-1], text[end]))
+        cut = (start > 0 and _cuts(text[start - 1], value[0])) or (end < len(text) and _cuts(text[end], value[-1]))
         if (
             not cut
             and not _GLUED_BEFORE.search(text[max(0, start - 2) : start])
