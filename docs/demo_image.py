@@ -23,6 +23,8 @@ def main() -> None:
     # text only: a page that shows the picture fetches no font
     picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
     picture = re.sub(r" textLength=\"[^\"]*\"", "", picture)
+    # viewers that ignore non-breaking blanks would lose the indentation otherwise
+    picture = picture.replace("<text ", '<text xml:space="preserve" ')
     IMAGE.write_text(picture)
 
 

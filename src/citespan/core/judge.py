@@ -136,7 +136,7 @@ def decide(call: Call, scope: Scope, rules: Resolved, budget: Budget, policy_dig
         if short is not None:
             finding, violations = "over", (_assumed(counted), short) if counted else (short,)
     deny, status = verdict(mode, finding)
-    abort = deny and rules.on_violation == "abort"
+    abort = deny and (rules.on_violation == "abort" or budget.stopped)
     if abort:
         budget.stop()
     if deny and budget.refuse():

@@ -322,7 +322,7 @@ def _since(first: int, postings: Iterable[tuple[Any, list[int]]]) -> Iterator[tu
 
 
 def _cuts(beside: str, edge: str) -> bool:
-    """Whether a text with this edge is cut out of what goes on beside it: out of a word, or with a sign inside a word."""
+    """Whether a text with this edge is cut out of what stands beside it: out of a word, or with a sign inside one."""
     return joins(beside, edge) or (beside.isalnum() and edge in _SIGNS)
 
 

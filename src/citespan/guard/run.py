@@ -243,8 +243,8 @@ class Run:
         """Ask for a value that is meant to be new. Approved, it may be used once, as kind `invented`.
 
         The policy must name the listing (`propose_against`), the run must have observed it by a call without uncited
-        arguments, and the value must be absent from it under every fold. Then `reviewer` decides, else the registry's;
-        with none, nothing is approved.
+        arguments, and the value must be absent from it under every fold. Then `reviewer` decides, by True alone; with
+        none, nothing is approved.
 
         Returns:
             Whether the proposal was approved.
