@@ -138,7 +138,7 @@ BAD_LINES: dict[str, tuple[Any, str]] = {
     "nested 100,000 deep": (b"[" * 100_000 + b"\n", r"not JSON: .*depth.*"),
     "nested deep, with a long number": (
         b"[" * 1020 + b"1" * 19 + b"]" * 1020 + b"\n",
-        "not readable: nested too deep|this line is an array",
+        "not readable: nested too deep|a trajectory is an object, this line is an array",
     ),
     "a list": ([run()], "a trajectory is an object, this line is an array"),
     "no id": (without(run(), "id"), "id: is missing: a string"),
