@@ -20,7 +20,8 @@ from citespan.core.uncited import uncited, unreadable
 from citespan.guard.context import current_run, current_step
 from citespan.guard.ports import Tool, ToolCall
 from citespan.guard.registry import registry
-from citespan.guard.run import Pinned, Run, no_run_scope
+from citespan.guard.run import Run
+from citespan.guard.state import Pinned, no_run_scope
 from citespan.guard.trouble import broken, report
 
 

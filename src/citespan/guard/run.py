@@ -3,119 +3,26 @@
 from __future__ import annotations
 
 import copy
-import itertools
-import json
-import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 
-from citespan.core import schema as schemas
-from citespan.core.budget import RunBudget
-from citespan.core.classify import Scope, field_matches
+from citespan.core.classify import field_matches
 from citespan.core.fold import forms
-from citespan.core.ledger import Ledger
-from citespan.core.policy import Bounds, Policy
-from citespan.core.proposals import Approvals, Proposal
+from citespan.core.policy import Policy
+from citespan.core.proposals import Proposal
 from citespan.core.resolve import Rulebook
-from citespan.core.schema import Schema
-from citespan.core.uncited import Marks
-from citespan.core.user import UserText
 from citespan.errors import UsageError
 from citespan.guard.context import RUN, STEP, current_call, current_run, with_value
-from citespan.guard.ports import RunSpan, Telemetry, Tool
+from citespan.guard.ports import RunSpan, Telemetry
 from citespan.guard.registry import registry
 from citespan.guard.snapshot import Recorded, read_result
-
-_MAX_STEPS: Final = 1024
-_MAX_TOOLS: Final = 4096
-_INPUT_BOUNDS: Final = Bounds(bytes=8 * 1024 * 1024, leaves=200_000)
-
-
-class Pinned:
-    """A tool as first seen in a run: a schema member added later, or a hint flipped later, loosens nothing."""
-
-    __slots__ = ("declared", "hint", "schema")
-
-    def __init__(self, tool: Tool) -> None:
-        frozen = None if tool.schema is None else _frozen(dict(tool.schema))
-        self.schema: Schema = schemas.read(frozen)
-        self.declared = self.schema.declared()
-        self.hint = tool.hint
-
-
-def _frozen(schema: dict[str, Any]) -> Any:
-    try:
-        return orjson.loads(orjson.dumps(schema))
-    except TypeError:  # integers over 64 bits
-        return json.loads(json.dumps(schema))
-
-
-class RunState:
-    """Everything that calls of one run share. Made by the outermost run, lent to nested ones."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.ledger = Ledger(orjson.loads, policy.bounds)
-        self.given = Ledger(orjson.loads, _INPUT_BOUNDS)
-        self.said = UserText()
-        self.marks = Marks()
-        self.approvals = Approvals()
-        self.budget = RunBudget(policy.run_max_assumed, policy.run_max_refused)
-        self._pinned: dict[tuple[str | None, str], Pinned] = {}
-        self._steps: OrderedDict[str, int] = OrderedDict()
-        self._lock = threading.Lock()
-        self.step_numbers = itertools.count()
-        #: the outermost run is over: nobody joins it any more
-        self.closed = False
-        self.process = os.getpid()
-
-    def pin(self, tool: Tool) -> Pinned:
-        """The tool as first seen; one whose schema nobody knew yet is looked at again."""
-        key = (tool.server, tool.name)
-        pinned = self._pinned.get(key)
-        if pinned is not None and tool.hint is False:
-            pinned.hint = False  # a hint that turns stricter is believed
-        if pinned is None or (not pinned.schema.charted and tool.schema is not None):
-            hint = tool.hint if pinned is None else pinned.hint
-            pinned = Pinned(tool._replace(hint=hint))
-            if len(self._pinned) < _MAX_TOOLS:
-                self._pinned[key] = pinned
-        return pinned
-
-    def moment(self, step: str | None) -> int:
-        """The ledger's moment that calls of a step see: the one at which its first call started."""
-        if step is None:
-            return self.ledger.moment()
-        with self._lock:
-            moment = self._steps.get(step)
-            if moment is None:
-                moment = self._steps[step] = self.ledger.moment()
-                if len(self._steps) > _MAX_STEPS:
-                    self._steps.popitem(last=False)
-            return moment
-
-    def scope(self, step: str | None, moment: int | None = None) -> Scope:
-        """What a call of this step may cite; without a step one that started at `moment`, by default now."""
-        return Scope(
-            self.ledger.view(self.moment(step) if moment is None else moment),
-            self.given.view(),
-            self.said,
-            self.marks,
-            self.approvals,
-            True,
-        )
-
-
-def no_run_scope() -> Scope:
-    """What a call outside any run may cite: nothing but its schema (design section 2: no ledger, no citation)."""
-    empty = Ledger(orjson.loads, Bounds())
-    return Scope(empty.view(), empty.view(), UserText(), Marks(), Approvals(), False)
+from citespan.guard.state import RunState
 
 
 class Step:
