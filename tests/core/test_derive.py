@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.helpers import Agent, kinds, parameters
+from tests.pace import pace
 
 from citespan.core.arithmetic import SCALE, addends, literals, rounds_to, scaled
 from citespan.core.computation import COMPUTATIONS, Computation, computation, placeholders
@@ -849,7 +850,7 @@ def test_an_expression_is_read_in_linear_time() -> None:
         started = time.process_time()
         literals(unit * 128)
         literals(unit * 100_000)
-        assert time.process_time() - started < 0.5
+        assert time.process_time() - started < 25 * pace()
 
 
 def test_a_computation_of_the_policy_survives_as_json() -> None:

@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.pace import pace
 
 from citespan.core.shapes import Shape, count, goes_with, is_document, is_prose, names_host, shape
 
@@ -85,7 +86,7 @@ def test_no_text_takes_long_to_look_at(hostile: str) -> None:
     started = time.process_time()
     for _ in range(100):
         shape(hostile)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 50 * pace()
 
 
 @pytest.mark.parametrize(

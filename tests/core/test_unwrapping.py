@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.core.helpers import Agent, parameters
+from tests.pace import pace
 
 import citespan
 from citespan.core.decision import ProvenanceDenied
@@ -249,4 +250,4 @@ def test_a_million_arguments_are_refused_without_looking_at_them_all() -> None:
     started = time.process_time()
     with citespan.run(policy=Policy()), pytest.raises(ProvenanceDenied):
         begin(Tool("tally"), arguments)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 50 * pace()
