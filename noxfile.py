@@ -52,3 +52,12 @@ def mcp(session: nox.Session, mcp: str) -> None:
     """The instrumentation's tests with the oldest and newest supported line of the MCP SDK."""
     session.install("-e", ".[demo]", "--group", "test", f"mcp=={mcp}.*")
     pytest(session, INSTRUMENTATION)
+
+
+@nox.session(python=PYTHONS[0], default=False)
+def recordings(session: nox.Session) -> None:
+    """Build the accuracy benchmark's recordings from the public packages, and judge them."""
+    session.install("-e", ".")
+    folder = session.create_tmp()
+    session.run("python", "-m", "benchmarks.accuracy.build", folder)
+    session.run("python", "-m", "benchmarks.accuracy", folder)

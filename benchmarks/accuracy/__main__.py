@@ -21,7 +21,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     where = folder(options.folder)
     if where is None or not any((where / f"{suite.file}.jsonl").is_file() for suite in SUITES):
-        print(f"no recordings: name a folder of trajectory files, or set {ENVIRONMENT_VARIABLE}", file=sys.stderr)
+        print(
+            f"no recordings: name a folder of trajectory files, or set {ENVIRONMENT_VARIABLE}; "
+            "`python -m benchmarks.accuracy.build FOLDER` makes them",
+            file=sys.stderr,
+        )
         return 78
     page = report.page(*measure(where, lambda text: print(text, file=sys.stderr)))
     print(page)

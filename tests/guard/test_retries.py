@@ -42,7 +42,7 @@ def test_a_second_try_after_the_body_raised_is_charged_and_written_down_once(evi
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "call_id"),
+    "tool, arguments, call_id",
     [
         (PATCH, {"path": "y.py"}, "c1"),
         (PATCH, {"path": "x.py"}, "c2"),

@@ -14,7 +14,7 @@ from citespan.core.resolve import digest
 from citespan.doctor.exporters import reach
 from citespan.doctor.findings import Finding, Framework, FrameworkState, Health
 from citespan.errors import PolicyError
-from citespan.instrument import ADAPTERS, Adapter, NotActive, adapter, installed, patches, require, try_out
+from citespan.instrument import ADAPTERS, Adapter, NotActive, adapter, installed, patches, require, supported, try_out
 from citespan.otel.digest import VARIABLE as KEY_VARIABLE
 from citespan.policy_file import ENVIRONMENT_VARIABLE, find
 from citespan.stores.evidence import evidence_path
@@ -55,7 +55,7 @@ def _framework(known: Adapter, try_it: bool, mode: str, policy: str) -> Framewor
         known.distribution,
         state,
         version,
-        f">={'.'.join(map(str, known.oldest))},<{'.'.join(map(str, known.before))}",
+        supported(known),
         reason,
         mode,
         policy,

@@ -14,7 +14,7 @@ from typing import Final
 
 from citespan.errors import UsageError
 from citespan.instrument import _patch
-from citespan.instrument._patch import Adapter, NotActive, Otherwise, installed, patches, require, try_out
+from citespan.instrument._patch import Adapter, NotActive, Otherwise, installed, patches, require, supported, try_out
 from citespan.otel.ready import ready
 
 __all__ = [
@@ -28,11 +28,19 @@ __all__ = [
     "installed",
     "patches",
     "require",
+    "supported",
     "try_out",
 ]
 
 #: adapter -> its module, which holds an `ADAPTER`
-ADAPTERS: Final = MappingProxyType({"mcp": "citespan.instrument.mcp_client"})
+ADAPTERS: Final = MappingProxyType(
+    {
+        "mcp": "citespan.instrument.mcp_client",
+        "mcp-server": "citespan.instrument.mcp_server",
+        "openai-agents": "citespan.instrument.openai_agents",
+        "pydantic-ai": "citespan.instrument.pydantic_ai",
+    }
+)
 
 
 def adapter(name: str) -> Adapter:

@@ -116,6 +116,11 @@ def installed(adapter: Adapter) -> str | None:
         return None
 
 
+def supported(adapter: Adapter) -> str:
+    """The supported versions, as a requirement writes them: `>=1.30,<3.0`."""
+    return f">={'.'.join(map(str, adapter.oldest))},<{'.'.join(map(str, adapter.before))}"
+
+
 def require(adapter: Adapter) -> str:
     """The installed version, if it is supported.
 
