@@ -148,6 +148,9 @@ rewarded.
 - **bare rule**: a value that equals a leaf which a tool returned, or nothing.
 - **no learning**: the defaults of citespan.
 - **strict, balanced, loose**: the profiles of `citespan suggest`.
+- **balanced, tools listed**: the same, where the learner was also shown which tools the agent has, as a recording does
+  that names all tools on offer. These recordings name only those that a run called, so that of a tool that one task
+  alone calls nothing is known. Its schema is shown, and no call of the judged tasks.
 
 A refusal is **right** when a refused value is a name, id, path, address or code that the run never saw in any form
 before the call, not in the user's words and not in a field of a result (a token inside a tool's prose is not

@@ -66,7 +66,7 @@ def is_right(value: Any, trajectory: Trajectory, position: int) -> bool:
 def is_unseen_date(value: Any, trajectory: Trajectory, position: int) -> bool:
     """Whether a value of the call at a position is a date, or a date and a time, whose day the run never saw."""
     moment = read_date(value) if type(value) is str else None
-    if moment is None or moment.date is None:
+    if moment is None or moment.date is None or moment.date[2] is None:
         return False
     call = trajectory.calls[position]
     texts = list(trajectory.user_messages[: call.turn + 1])

@@ -16,6 +16,8 @@ from citespan.replay import AsRecorded
 _BOUNDS: Final = "[run]\nmax_assumed = 0\nmax_refused = 1_000_000\n"
 BARE: Final = "bare rule"
 NONE: Final = "no learning"
+#: the profile that is judged once more with the agent's tools known
+LISTED: Final = "balanced"
 
 
 class Row(NamedTuple):
@@ -40,12 +42,18 @@ def collect(runs: list[Recorded]) -> Learned:
     return Learned(runs, [collector.see(run.trajectory) for run in runs], [list(keys(run.trajectory)) for run in runs])
 
 
-def policy_text(learned: Learned, profile: str, fold: int | None) -> str:
-    """The policy that all runs but those of a fold teach."""
+def policy_text(learned: Learned, profile: str, fold: int | None, *, listed: bool = False) -> str:
+    """The policy that all runs but those of a fold teach.
+
+    Args:
+        listed: whether the learner is shown which tools the runs of the fold have, too: their schemas, no call.
+    """
     learner = Learner()
     for run, seen, shared in zip(learned.runs, learned.seen, learned.shared, strict=True):
         if run.fold != fold:
             learner.take(seen, learner.tasks.join(shared))
+        elif listed:
+            learner.offer(seen)
     return render(learner.draft(profile))  # type: ignore[arg-type]
 
 
@@ -56,10 +64,15 @@ def rows(learned: Learned) -> list[Row]:
     )
     none = AsRecorded(loads(f"version = 1\n{_BOUNDS}"))
     found = [Row(BARE, (bare,) * FOLDS, True), Row(NONE, (none,) * FOLDS)]
-    for profile in PROFILES:
-        books = []
-        for fold in range(FOLDS):
-            text = policy_text(learned, profile, fold).replace("version = 1\n", f"version = 1\n{_BOUNDS}", 1)
-            books.append(AsRecorded(loads(text, f"learned without fold {fold}")))
-        found.append(Row(profile, tuple(books)))
+    found.extend(_row(learned, profile) for profile in PROFILES)
+    found.append(_row(learned, LISTED, listed=True))
     return found
+
+
+def _row(learned: Learned, profile: str, *, listed: bool = False) -> Row:
+    books = []
+    for fold in range(FOLDS):
+        text = policy_text(learned, profile, fold, listed=listed)
+        text = text.replace("version = 1\n", f"version = 1\n{_BOUNDS}", 1)
+        books.append(AsRecorded(loads(text, f"learned without fold {fold}")))
+    return Row(f"{profile}, tools listed" if listed else profile, tuple(books))

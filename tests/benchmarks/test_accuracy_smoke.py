@@ -39,7 +39,7 @@ def test_every_row_is_there_and_the_page_is_written(folder: Path, tmp_path: Path
     page = tmp_path / "page.md"
     done = run(str(folder), "--write", str(page))
     assert done.returncode == 0, done.stderr
-    for row in ("bare rule", "no learning", "strict", "balanced", "loose"):
+    for row in ("bare rule", "no learning", "strict", "balanced", "loose", "balanced, tools listed"):
         assert f"| {row} | 0/6, 0.0 %" in done.stdout
         assert f"| {row} | 0/1, 0.0 % |" in done.stdout, "the guess of the attacker is refused"
     assert page.read_text(encoding="utf-8") in done.stdout

@@ -76,6 +76,7 @@ def test_every_computation_of_the_table_can_be_declared_and_says_its_risk(name: 
         ({"percent": "more"}, Computation("percent", form="more")),
         ({"percent": {"of": ["a.b", "user"], "round": 2}}, Computation("percent", of=("a.b", "user"), digits=2)),
         ({"date_offset": "1 hour"}, Computation("date_offset", by=("1 hour",))),
+        ({"date_in_year": ["a.b"]}, Computation("date_in_year", of=("a.b",))),
         ({"expression": True}, Computation("expression")),
         ({"expression": [1, 100]}, Computation("expression", constants=(1, 100))),
     ],
@@ -108,6 +109,8 @@ def test_a_computation_has_short_forms(item: Any, made: Computation) -> None:
         {"date_offset": "soon"},
         {"date_offset": {"unit": "minutes"}},
         {"date_offset": {"by": "a.b", "unit": "fortnights"}},
+        {"date_in_year": ["user"]},
+        {"date_in_year": 2031},
         "template",
         {"template": 3},
         {"template": "plain"},
@@ -136,6 +139,7 @@ def test_other_forms_are_refused(item: Any) -> None:
         '{ sum = ["a.b", "user"] }',
         '{ percent = { of = ["a.b", "user"], form = "less", round = 2 } }',
         '{ date_offset = { of = ["a.b"], by = ["a.m"], unit = "minutes" } }',
+        '{ date_in_year = ["a.b"] }',
         '{ template = "image_{id}.jpg" }',
         "{ expression = [1] }",
     ],
@@ -474,6 +478,17 @@ def test_from_binds_the_operands_that_are_not_named() -> None:
         ("2031-05-18", "two weeks later", "2031-06-01", "date_offset"),
         ("2031-05-18", "two days earlier", "2031-05-16", "date_offset"),
         ("2031-05-18", "in 1 month", "2031-06-18", "date_offset"),
+        ("2031-05-18", "for the day after the original one", "2031-05-19", "date_offset"),
+        ("2031-05-18", "The Day Before, please", "2031-05-17", "date_offset"),
+        ("2031-05-18", "and the very next day home", "2031-05-19", "date_offset"),
+        ("2031-05-18", "move it to the following week", "2031-05-25", "date_offset"),
+        ("2031-05-18", "the previous month", "2031-04-18", "date_offset"),
+        ("2031-05-18", "a day later", "2031-05-19", "date_offset"),
+        ("2031-05-18", "tomorrow", "2031-05-19", "date_offset"),
+        ("2031-05-18", "It was yesterday.", "2031-05-17", "date_offset"),
+        ("2031-05-18", "the day after tomorrow", "2031-05-20", "date_offset"),
+        ("2031-05-18", "the week after next", "2031-06-01", "date_offset"),
+        ("2031-05-18T08:00:00", "the same time the next day", "2031-05-19T08:00:00", "date_offset"),
         ("2031-12-18", "in 2 years", "2033-12-18", "date_offset"),
         ("2031-05-18T08:00:00", "in 3 days", "2031-05-21", "date_offset"),
         ("08:00", "for 2 hours", "10:00", "date_offset"),
@@ -502,6 +517,16 @@ def test_a_date_is_moved_by_a_cited_quantity_of_time(seen: str, said: str, used:
         ("2031-05-18T08:00:00", "5 hours", "2031-05-18 13:00 h", "date_offset"),
         ("2031-05-18T08:00:00Z", "5 hours", "2031-05-18T13:00:00+02:00", "date_offset"),
         ("2031-05-18", "5 hours", "2031-05-18 05:00", "date_offset"),
+        ("2031-05-18", "for the day after the original one", "2031-05-17", "date_offset"),
+        ("2031-05-18", "for the day after the original one", "2031-05-20", "date_offset"),
+        ("2031-05-18", "the day before", "2031-05-19", "date_offset"),
+        ("2031-05-18", "I am off next week", "2031-05-25", "date_offset"),
+        ("2031-05-18", "next day delivery", "2031-05-19", "date_offset"),
+        ("2031-05-18", "on the day", "2031-05-19", "date_offset"),
+        ("2031-05-18", "the day afternoon tea was served", "2031-05-19", "date_offset"),
+        ("2031-05-18", "run tomorrow/clean.sh", "2031-05-19", "date_offset"),
+        ("2031-05-18", "the days before", "2031-05-17", "date_offset"),
+        ("see 2031-05-18", "the day after", "2031-05-19", "date_offset"),
         ("2031-05-18", "30 hours", "2031-05-19", "date_offset"),
         ("2031-01-31", "in 1 month", "2031-02-28", "date_offset"),
         ("2031-01-31", "in 1 month", "2031-03-03", "date_offset"),
@@ -540,6 +565,77 @@ def test_the_source_of_a_moved_date_is_the_date() -> None:
     assert found is not None
     assert [source.path for source in found.sources] == ["start"]
     assert not found.weak
+
+
+# date_in_year
+
+
+@pytest.mark.parametrize(
+    "seen, said, used, item",
+    [
+        ("2031-05-18", "from Graz on May 20", "2031-05-20", "date_in_year"),
+        ("2031-05-18T08:00:00", "from Graz on the 3rd of June", "2031-06-03", "date_in_year"),
+        ("2031-05-18", "May 20-22", "2031-05-22", "date_in_year"),
+        ("2031-05-18", "May 20 at 1 pm", "2031-05-20 13:00", "date_in_year"),
+        ("2031-05-18", "on May 20", "20 May 2031", "date_in_year"),
+        ("2032-05-18", "on Feb 29", "2032-02-29", "date_in_year"),
+        ("2031-05-18", "on May 20", "2031-05-20", {"date_in_year": ["look.start"]}),
+    ],
+)
+def test_a_day_that_was_said_without_a_year_is_one_of_a_cited_dates_year(
+    seen: str, said: str, used: str, item: Any
+) -> None:
+    assert kind({"start": seen}, used, item, said=said) == "derived"
+
+
+@pytest.mark.parametrize(
+    "seen, said, used, item",
+    [
+        ("2031-05-18", "on May 20", "2032-05-20", "date_in_year"),
+        ("2031-05-18", "on May 20", "2031-05-21", "date_in_year"),
+        ("2031-05-18", "on May 20", "2031-06-20", "date_in_year"),
+        ("2031-05-18", "in May, for 20 people", "2031-05-20", "date_in_year"),
+        ("2031-05-18", "on May 20", "2031-05-20 13:00", "date_in_year"),
+        ("2031-05-18", "on May 20, 2030", "2031-05-20", "date_in_year"),
+        ("2031-05-18", "on May 20, 2030, so on May 20", "2031-05-20", "date_in_year"),
+        ("2031-05-18", "on May 20 of next year", "2031-05-20", "date_in_year"),
+        ("2031-05-18", "on 5/6", "2031-05-06", "date_in_year"),
+        ("2031-05-18", "on Feb 29", "2031-02-29", "date_in_year"),
+        ("see 2031-05-18", "on May 20", "2031-05-20", "date_in_year"),
+        ("2031", "on May 20", "2031-05-20", "date_in_year"),
+        ("2031-05-18", "on May 20", "05-20", "date_in_year"),
+        ("2031-05-18", "in May", "May 2031", "date_in_year"),
+        ("2031-05-18", "on May 20", "2031-05-20", {"date_in_year": ["look.end"]}),
+        ("2031-05-18", "on May 20", "2031-05-20", "date_offset"),
+    ],
+)
+def test_another_day_year_or_time_is_not(seen: str, said: str, used: str, item: Any) -> None:
+    assert kind({"start": seen}, used, item, said=said) == "assumed"
+
+
+def test_a_day_without_a_year_stays_uncited_where_nothing_is_declared() -> None:
+    assert kind({"start": "2031-05-18"}, "2031-05-20", said="on May 20") == "assumed"
+
+
+def test_the_year_is_that_of_a_result_and_not_of_a_message() -> None:
+    assert kind({}, "2031-05-20", "date_in_year", said="on May 20; today is 2031-05-18") == "assumed"
+
+
+def test_the_source_of_the_year_is_the_date_and_it_is_not_weak() -> None:
+    one = agent("date_in_year")
+    one.reads("look", {}, {"start": "2031-05-18"})
+    one.run.user("on May 20")
+    found = derived(one, "2031-05-20")
+    assert found is not None
+    assert [source.path for source in found.sources] == ["start"]
+    assert not found.weak
+
+
+def test_a_date_that_only_repeats_an_uncited_argument_supplies_no_year() -> None:
+    one = agent("date_in_year")
+    one.run.user("on May 20")
+    one.reads("look", {"from": "2031-05-18"}, {"start": "2031-05-18"})
+    assert derived(one, "2031-05-20") is None
 
 
 # template
@@ -818,6 +914,7 @@ def seconds(work: Callable[[], object]) -> float:
         ({"sum": ["look.numbers.*", "look.numbers.*", "look.numbers.*", "look.numbers.*"]}, 10**9 + 1),
         ({"round": 2}, 10**9 + 1),
         ("date_offset", "2031-05-18"),
+        ({"date_in_year": ["look.none"]}, "2030-05-20"),
         ({"template": "{a}-{b}-{c}-{d}+{e}"}, "-" * 900 + "+x"),
         ({"template": "{a}-{b}"}, "-" * 900),
         ("expression", "1+" * 100 + "1"),
@@ -831,7 +928,7 @@ def test_a_search_does_not_grow_with_the_ledger(item: Any, value: Any) -> None:
             one.reads(
                 "look", {}, {"numbers": numbers, "days": [f"2030-{1 + n % 12:02}-{1 + n % 28:02}" for n in numbers]}
             )
-        one.run.user("for 5 hours, or 3 days, or 2 weeks")
+        one.run.user("for 5 hours, or 3 days, or 2 weeks, on May 20")
         assert judged(one, value).kind == "assumed"
         return seconds(lambda: judged(one, value))
 
@@ -839,7 +936,17 @@ def test_a_search_does_not_grow_with_the_ledger(item: Any, value: Any) -> None:
 
 
 def test_quantities_of_time_are_found_in_linear_time() -> None:
-    for unit in ("one ", "1 hour ", "half ", "1-", "and a half ", "5 hours and "):
+    for unit in (
+        "one ",
+        "1 hour ",
+        "half ",
+        "1-",
+        "and a half ",
+        "5 hours and ",
+        "the day after ",
+        "the ",
+        "tomorrow ",
+    ):
         short, long = unit * (20_000 // len(unit)), unit * (80_000 // len(unit))
         first = seconds(lambda: list(quantities(short)))  # noqa: B023
         assert seconds(lambda: list(quantities(long))) < 10 * max(first, 0.002)  # noqa: B023

@@ -74,6 +74,14 @@ def folding(message: str, value: Any) -> str | None:
         ("on July 22 and 24, 2031", "2031-07-22", "date"),
         ("from 22 to 24 July 2031", "2031-07-22", "date"),
         ("in July 2031", "July, 2031", "date"),
+        ("expiring in July 2031", "07/2031", "date"),
+        ("expiring in July 2031", "07/31", "date"),
+        ("expiring in July 2031", "2031-07", "date"),
+        ("good until 07/2031", "07/31", "date"),
+        ("good until 07/2031", "July 2031", "date"),
+        ("on July 2nd, 2031", "07/2031", "date"),
+        ("good until 07/2031", "07/2031", "exact"),
+        ("good until 07/31", "07/31", "exact"),
         ("at 1 pm", "13:00", "date"),
         ("at 1 p.m.", "13:00:00", "date"),
         ("at one o'clock", "01:00", "date"),
@@ -108,6 +116,20 @@ def test_a_folding_grants_what_was_said_in_another_form(message: str, value: Any
         ("on July 2nd, 2031 at 1 pm", "2031-07-02 13:30"),
         ("on July 2nd, 2031 at 1 pm", "2031-07-02T13:00:00Z"),
         ("on July 2nd, 2031 at 1 pm", "2031-07-02T13:00:00.5"),
+        ("expiring in July", "07/2031"),
+        ("expiring in July. It is 2031", "07/2031"),
+        ("expiring in July 2031", "08/2031"),
+        ("expiring in July 2031", "07/30"),
+        ("expiring in July 2131", "07/31"),
+        ("expiring in July 2031", "7/31"),
+        ("expiring in July 2031", "31/07"),
+        ("good until 07/31", "07/2031"),
+        ("good until 07/31", "July 2031"),
+        ("good until 07/31", "2031-07-31"),
+        ("version 107/2031", "07/31"),
+        ("see docs/07/2031", "July 2031"),
+        ("see 07/2031/a.md", "July 2031"),
+        ("page 7/2031", "July 2031"),
         ("at 1:00", "13:00"),
         ("at 08:45:10", "08:45:00"),
         ("at 25:00", "25:00:00"),
@@ -121,6 +143,16 @@ def test_a_folding_grants_what_was_said_in_another_form(message: str, value: Any
 )
 def test_no_part_of_a_date_is_guessed(message: str, value: Any) -> None:
     assert folding(message, value) is None
+
+
+def test_a_day_is_without_a_year_only_where_no_message_says_one() -> None:
+    wanted = dates.read("2031-07-02")
+    assert wanted is not None
+    assert said("on July 2").day(wanted) is not None
+    assert said("on July 2").day(wanted._replace(time=(13, 0, None))) is None
+    assert said("at 1 pm on July 2").day(wanted._replace(time=(13, 0, None))) is not None
+    for messages in (("in July",), ("on July 2, 2030",), ("on July 2, 2030", "on July 2"), ("on July 2 next year",)):
+        assert said(*messages).day(wanted) is None
 
 
 @pytest.mark.parametrize(
@@ -274,8 +306,12 @@ def test_one_text_said_in_very_many_messages_is_found_in_the_newest() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["may 1 and ", "1-1-", "1:11 ", "two hundred and ", "two-", "1,111", "a@", "$1k ", "july ", "1 to 1 to "]
-)
+    "unit",
+    [
+        "may 1 and ", "1-1-", "1:11 ", "two hundred and ", "two-", "1,111", "a@", "$1k ", "july ", "1 to 1 to ",
+        "12/2031 ", "12/", "may 1 of the ",
+    ],
+)  # fmt: skip
 def test_a_hostile_message_is_read_in_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         text = (unit * length)[:length]

@@ -52,7 +52,7 @@ def test_strict_asks_for_more_tasks_than_balanced() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["W77123", "src/app.py", "https://h.example/a", "kim@corp.example", 512900, "2031-05-18", "0044 7911 123456"],
+    ["W77123", "src/app.py", "https://h.example/a", "kim@corp.example", 512900, "0044 7911 123456", "05/31", "09:30"],
 )
 @pytest.mark.parametrize("profile", PROFILES)
 def test_what_names_a_thing_is_never_declared(profile: str, value: Any) -> None:

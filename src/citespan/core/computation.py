@@ -119,11 +119,20 @@ _ROWS: Final = (
     ),
     Rule(
         "date_offset",
-        "A cited date, time or date-time, later by a quantity of time that the user said (`5 hours`), or that the "
-        "policy declares (`1 hour`, `-1 day`), or by that of a field. The argument keeps its own ISO format.",
+        "A cited date, time or date-time, later by a quantity of time that the user said (`5 hours`, `the day after`), "
+        "or that the policy declares (`1 hour`, `-1 day`), or by that of a field. The argument keeps its own ISO "
+        "format.",
         "Any quantity that the user said moves any date that the run has seen. Name the fields where it sees many.",
         ("of", "by", "unit"),
         "by",
+    ),
+    Rule(
+        "date_in_year",
+        "A date whose day and month the user said without a year (`May 20`), in the year of a cited date. A time in it "
+        "was said in the same message.",
+        "In a run that has seen dates of several years, a date of birth among them, each of these years passes. Name "
+        "the fields.",
+        ("of",),
     ),
     Rule(
         "template",
@@ -195,6 +204,8 @@ def _whole(made: Computation) -> Computation:
         raise ValueError("percent needs two fields, the base and the rate, or none")
     if made.rule == "sum" and made.of == (USER,):
         raise ValueError('a sum needs a field, or two operands: ["get_rent.amount", "user"]')
+    if made.rule == "date_in_year" and USER in made.of:
+        raise ValueError('the year is that of a field: ["get_order.date"]; the day is what the user said')
     if made.rule == "date_offset" and made.unit and not any("." in by for by in made.by):
         raise ValueError('a unit is for numbers of a field: { by = "get_slot.minutes", unit = "minutes" }')
     return made

@@ -13,6 +13,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 #: longer arguments are no date
 MAX_VALUE: Final = 64
+#: the year of a day that was said without one, among what an expression says: see `granted`
+NO_YEAR: Final = -1
 
 Date: TypeAlias = tuple[int | None, int, int | None]
 """Year, month, day; None for what was not said."""
@@ -48,6 +50,7 @@ _EXPRESSION = re.compile(
     rf"""\b(?=[\djfmasondte])(?:
       (?P<ymd>\d{{4}}([-/])\d{{1,2}}\2\d{{1,2}}(?:t{_CLOCK}(?:z|[+-]\d\d:?\d\d)?)?\b)
     | (?P<numeric>\d{{1,2}}([/.-])\d{{1,2}}[/.-](?:\d{{4}}|\d{{2}})\b)
+    | (?P<month>(?:0[1-9]|1[0-2])/{_YEAR})
     | (?P<time>{_CLOCK}(?:{_O}{_HALF})? | \d{{1,2}}{_O}(?:{_HALF}|o.?clock\b)
         | (?:{"|".join(_HOURS)}){_S}(?:{_HALF}|o.?clock\b) | noon\b | midnight\b)
     | (?P<spelt>{_MONTH}{_O}(?:
@@ -58,6 +61,10 @@ _EXPRESSION = re.compile(
     )""",
     re.VERBOSE,
 )
+#: a month of a year as forms have it, in an argument: `12/28`, `2028-12` (`12/2028` is read in messages too)
+_SHORT_MONTH = re.compile(r"(0[1-9]|1[0-2])/(\d\d)|((?:1[89]|2[01])\d\d)-(0[1-9]|1[0-2])", re.ASCII)
+#: what makes a day one of another year than that of the run's dates: `May 20 of next year`
+_OTHER_YEAR = re.compile(rf",?{_S}(?:(?:of|in|the|that){_S}){{0,2}}(?:next|last|following|previous|coming){_S}year\b")
 _WORDS = re.compile(r"\d+|[a-z]+")
 _CLOCK_PARTS = re.compile(r"(\d+|[a-z]+)(?::(\d+))?(?::(\d+))?(?:\.\d+)?")
 _FINER = re.compile(r"\d\.\d|\d(?:z|[+-]\d)")
@@ -76,6 +83,7 @@ class Expression(NamedTuple):
         dates: what it says; several for `May 26-28, 2024`, none where it is ambiguous or part of a longer token.
         time: the time that it says.
         finer: whether a time zone or a fraction of a second was given with it, which `time` leaves out.
+        elsewhen: whether it is a day of another year that was named in relation to one: `May 20 next year`.
     """
 
     start: int
@@ -83,6 +91,7 @@ class Expression(NamedTuple):
     dates: tuple[Date, ...] = ()
     time: Time | None = None
     finer: bool = False
+    elsewhen: bool = False
 
 
 class Moment(NamedTuple):
@@ -117,7 +126,10 @@ def find(lowered: str) -> Iterator[Expression]:
         elif kind == "time":
             yield Expression(start, end, (), _time(text), _FINER.search(text) is not None)
         elif kind == "spelt":
-            yield Expression(start, end, _spelt(text))
+            elsewhen = _OTHER_YEAR.match(lowered, end) is not None
+            yield Expression(start, end, _spelt(text), elsewhen=elsewhen)
+        elif kind == "month":
+            yield Expression(start, end, ((int(text[3:]), int(text[:2]), None),))
         else:
             yield Expression(start, end, _numeric(text))
 
@@ -125,12 +137,21 @@ def find(lowered: str) -> Iterator[Expression]:
 def read(value: str) -> Moment | None:
     """What an argument says if it is a date, a time, or a date and a time, and nothing else; None otherwise.
 
+    The month of a year may be written in short, as cards have it: `12/28` is December 2028. It is never read so in a
+    message, where it may as well be a day.
+
     Example:
         >>> read("2024-05-26T13:00"), read("1 PM"), read("5/6/2024"), read("2024-05-26T13:00Z")
         (Moment(date=(2024, 5, 26), time=(13, 0, None)), Moment(date=None, time=(13, 0, None)), None, None)
+        >>> read("12/2028") == read("12/28") == read("2028-12") == read("December 2028")
+        True
     """
     if len(value) > MAX_VALUE:
         return None
+    short = _SHORT_MONTH.fullmatch(value)
+    if short is not None:
+        month, year = (short[1], f"20{short[2]}") if short[1] else (short[4], short[3])
+        return Moment((int(year), int(month), None), None)
     lowered = value.lower()
     date: Date | None = None
     time: Time | None = None
@@ -152,10 +173,14 @@ def read(value: str) -> Moment | None:
 def granted(expression: Expression) -> Iterator[Date | Time]:
     """Every form of a date or time that an expression says: with and without its year, its day, its zero seconds.
 
-    Dates and times do not collide: an hour is below 24, a year is None or above 1000 (see `find`).
+    A day that was said without a year is granted as one of `NO_YEAR` too: that it stands alone is for a computation to
+    know. Dates and times do not collide: an hour is below 24 and not negative, a year is None, `NO_YEAR` or above 1000
+    (see `find`).
     """
     for year, month, day in expression.dates:
         yield (year, month, day)
+        if year is None and not expression.elsewhen:
+            yield (NO_YEAR, month, day)
         if year is not None and day is not None:
             yield (None, month, day)
             yield (year, month, None)

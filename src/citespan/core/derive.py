@@ -18,6 +18,7 @@ from citespan.core.images import number_of
 from citespan.core.kinds import Derived, Source
 from citespan.core.moments import before, moment
 from citespan.core.operands import Operand, Operands
+from citespan.core.said_dates import in_year
 
 #: combinations of operands that are tried, and the sources that are kept of them
 MAX_TRIED: Final = 8_192
@@ -245,6 +246,7 @@ _RULES: Final[dict[str, Callable[[Any, Computation, Operands, bool], Found]]] = 
     "product": _product,
     "percent": _percent,
     "date_offset": _date_offset,
+    "date_in_year": in_year,
     "template": _template,
     "expression": _expression,
 }

@@ -76,13 +76,14 @@ def _number(value: Any) -> Hashable | None:
 
 
 def moment_keys(text: str) -> tuple[Hashable, ...]:
-    """Keys of a date, a time, or a date-time, which is found by each of its parts too."""
+    """Keys of a date, a time, or a date-time, which is found by each of its parts and by its year too."""
     if not text[:1].isdecimal():
         return ()
     when = moment(text)
     if when is None:
         return ()
-    return tuple(key for key in (_moment_key(when), _day_key(when), _clock_key(when)) if key is not None)
+    year = None if when.day is None else ("year", when.day.year)
+    return tuple(key for key in (_moment_key(when), _day_key(when), _clock_key(when), year) if key is not None)
 
 
 def _moment_key(when: Moment) -> Hashable | None:
@@ -99,6 +100,8 @@ def _clock_key(when: Moment) -> Hashable | None:
 
 def moment_key(when: Moment) -> Hashable | None:
     """The key under which a moment of its kind is found."""
+    if when.year is not None:
+        return ("year", when.year)
     return next((key for key in (_moment_key(when), _day_key(when), _clock_key(when)) if key is not None), None)
 
 

@@ -17,15 +17,16 @@ _ISO = re.compile(
 
 
 class Moment(NamedTuple):
-    """A date, a time, or both.
+    """A date, a time, or both; or a year alone, to look for dates in it.
 
     Args:
-        day, clock: None where the text has none. zone: as written, "" where none is.
+        day, clock: None where the text has none. zone: as written, "" where none is. year: where it stands alone.
     """
 
     day: date | None
     clock: time | None
     zone: str = ""
+    year: int | None = None
 
 
 def moment(text: str) -> Moment | None:
@@ -113,6 +114,15 @@ _QUANTITY = re.compile(
 )
 
 
+#: one day, week, month or year, said without a number: `the day after`, `the following week`, `tomorrow`
+_NEXT = re.compile(
+    r"""(?<![\w.,:/+-])(?:the\s(?P<unit>day|week|month|year)\s(?P<side>after|before|prior)(?P<twice>\s(?:tomorrow|yesterday|next)\b)?
+        | the\s(?:very\s)?(?P<next>next|following|subsequent|previous|preceding|prior)\s(?P<of>day|week|month|year)
+        | (?P<deictic>tomorrow|yesterday))(?![\w/])""",
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_BACK: Final = frozenset({"before", "prior", "previous", "preceding", "yesterday"})
+
 _JOINT = re.compile(r",?\s(?:and\s)?", re.IGNORECASE)
 _AND_A_HALF = re.compile(r"\sand\sa\shalf\b", re.IGNORECASE)
 
@@ -120,7 +130,9 @@ _AND_A_HALF = re.compile(r"\sand\sa\shalf\b", re.IGNORECASE)
 def quantities(text: str) -> Iterator[Offset]:
     """Each quantity of time in a text, backwards where it is said so ("two days earlier").
 
-    Quantities that stand together ("1 hour and 30 minutes", "an hour and a half") are one, and none of its parts.
+    Quantities that stand together ("1 hour and 30 minutes", "an hour and a half") are one, and none of its parts. "The
+    day after", "the following week" and "tomorrow" are quantities too: from which day they count is for a cited date to
+    say. "Next week" without an article names no day.
 
     Example:
         >>> [str(found.length) for found in quantities("for one hour, or 90 minutes; two days earlier")]
@@ -133,6 +145,16 @@ def quantities(text: str) -> Iterator[Offset]:
             together = []
         together.append(found)
     yield from _together(together, text)
+    for found in _NEXT.finditer(text):
+        yield _next(found)
+
+
+def _next(found: re.Match[str]) -> Offset:
+    unit = (found["unit"] or found["of"] or "day").lower()
+    count = 2 if found["twice"] else 1
+    if (found["side"] or found["next"] or found["deictic"]).lower() in _BACK:
+        count = -count
+    return Offset(count * _MONTHS[unit], timedelta()) if unit in _MONTHS else Offset(0, count * _UNITS[unit])
 
 
 def _together(parts: list[re.Match[str]], text: str) -> Iterator[Offset]:
@@ -209,7 +231,9 @@ def _months_back(day: date, months: int) -> date:
 
 
 def written(when: Moment) -> Iterator[str]:
-    """The ways in which a moment may be written, for looking it up among what the user said."""
+    """The ways in which a moment may be written, for looking it up among what the user said; none of a year alone."""
+    if when.year is not None:
+        return
     clocks = [""]
     if when.clock is not None:
         whole = when.clock.isoformat()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from citespan.core import dates
 from citespan.core.computation import USER
 from citespan.core.equality import is_weak
 from citespan.core.images import number_of
@@ -140,6 +141,11 @@ class Operands:
         if fields and USER not in fields:
             return None
         return next((said for form in written(when) if (said := self._said_value(form)) is not None), None)
+
+    def day(self, when: dates.Moment) -> Operand | None:
+        """A day of a month, with its time if it has one, that the user said without a year."""
+        said = self._said.day(when)
+        return None if said is None else Operand(str(when), (), said.weak, ("day", when))
 
     def offsets(self, by: tuple[str, ...], unit: str) -> Iterator[tuple[Offset, Operand | None]]:
         """Quantities of time: those that the policy declares (without an operand), and those of its fields.

@@ -6,8 +6,8 @@ A value is cited as it stands in a message ("exact"), else by a named folding th
                  only as a whole in the other case (`m05knl` and `M05KNL`)
     number       the value of a number with a currency sign or grouped digits: `$1,100.00` says 1100 and "1100"
     number_word  a number in words: `twenty-five` says 25
-    date         a date or time in another form, if every part was said in one expression; a date with a time, if one
-                 message said both
+    date         a date or time in another form, if every part was said in one expression (`December 2028` says
+                 "12/2028" and "12/28"); a date with a time, if one message said both
 
 "exact" is preferred, and of equals the newest message. All is indexed when it is said: the time of a look-up does not
 grow with the number of messages.
@@ -82,6 +82,7 @@ class UserText:
         "_by_word",
         "_chars",
         "_count",
+        "_dated",
         "_dropped",
         "_folded",
         "_known",
@@ -103,6 +104,8 @@ class UserText:
         self._numbers: dict[str | float, int] = {}
         self._readings: dict[str | float, tuple[int, str]] = {}
         self._moments: dict[dates.Date | dates.Time, list[int]] = {}
+        #: days of a month that were said with a year
+        self._dated: set[tuple[int, int | None]] = set()
         self._chars = 0
         self._dropped = 0
         self._count = 0
@@ -136,6 +139,7 @@ class UserText:
             spans = []
             for said in dates.find(lowered):
                 spans.append((said.start, said.end))
+                self._dated.update((month, day) for year, month, day in said.dates if year is not None)
                 for form in dates.granted(said):
                     holders = self._moments.setdefault(form, [])
                     if not holders or holders[-1] != index:
@@ -228,6 +232,27 @@ class UserText:
             return None if found is None else FromUser("message", str(found[0]), found[1], is_weak(value))
         return None
 
+    def day(self, moment: dates.Moment) -> FromUser | None:
+        """The message that says a date's day and month without a year, and its time where it has one.
+
+        None for a day that was said with a year as well: it is of that year and of no other.
+
+        Example:
+            >>> said = UserText()
+            >>> said.say("leave on May 20, come back on May 26th, 2024")
+            >>> wanted = [dates.read(day) for day in ("2024-05-20", "2024-05-26")]
+            >>> [found.projection if (found := said.day(one)) else None for one in wanted]
+            ['date', None]
+        """
+        if moment.date is None:
+            return None
+        _, month, day = moment.date
+        with self._lock:
+            if (month, day) in self._dated:
+                return None
+            index = self._common([(dates.NO_YEAR, month, day), moment.time])
+        return None if index is None else FromUser("message", str(index), "date", False)
+
     def texts(self, most: int) -> list[str]:
         """The messages that still count, newest first, up to so many characters."""
         found: list[str] = []
@@ -301,9 +326,14 @@ class UserText:
         moment = dates.read(value)
         if moment is None:
             return None
-        wanted = [self._moments.get(part, ()) for part in moment if part is not None]
+        index = self._common(moment)
+        return None if index is None else (index, "date")
+
+    def _common(self, parts: Iterable[dates.Date | dates.Time | None]) -> int | None:
+        """The newest message that says all parts of a moment."""
+        wanted = [self._moments.get(part, ()) for part in parts if part is not None]
         common = set(wanted[0]).intersection(*wanted[1:], self._texts)
-        return (max(common), "date") if common else None
+        return max(common) if common else None
 
 
 def _index(entry: tuple[str, int]) -> int:

@@ -110,9 +110,15 @@ def _text_arguments(parameters: Any) -> frozenset[str]:
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
     if not isinstance(properties, dict):
         return frozenset()
-    return frozenset(
-        name for name, entry in properties.items() if isinstance(entry, dict) and entry.get("type") == "string"
-    )
+    return frozenset(name for name, entry in properties.items() if isinstance(entry, dict) and _is_text(entry))
+
+
+def _is_text(entry: dict[str, Any]) -> bool:
+    """Whether a schema is that of a text, or of a text or null."""
+    kind, choices = entry.get("type"), entry.get("anyOf")
+    if isinstance(choices, list):
+        return any(isinstance(one, dict) and one.get("type") == "string" for one in choices)
+    return bool(kind == "string" or (isinstance(kind, list) and "string" in kind))
 
 
 def _output(call: RecordedCall) -> Output:

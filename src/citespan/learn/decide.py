@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from citespan.learn.dated import Dates, by_chance, is_of_dates, needed
 from citespan.learn.draft import ArgumentDraft, Key, Line, ToolDraft
 from citespan.learn.evidence import Evidence, Explanation, Place, Runs
 from citespan.learn.looks import CHOICES, NAMED, NAMING, Look, identifies, is_run, look
@@ -41,6 +42,7 @@ class Decider:
         for (tool, argument), place in evidence.places.items():
             self._by_tool.setdefault(tool, {})[argument] = place
         self._prose_named = self._prose_by_name()
+        self._dates = Dates(evidence, profile, self._count)
 
     def tools(self) -> list[ToolDraft]:
         """One draft for each tool that something is to be said of, by name."""
@@ -71,10 +73,15 @@ class Decider:
                 arguments[argument] = ArgumentDraft(lines)
             if place.unexplained.numbers and "values" not in lines:
                 left.append(Line(argument, self._count(place.uncited), place.uncited.times))
-        if self._profile.by_name == "declared":
-            for argument in sorted(self._evidence.declared.get(name, frozenset()) - set(places)):
-                if self._prose_tasks(argument) >= self._profile.commentary and _SIMPLE_NAME.fullmatch(argument):
-                    allow.append(Line(argument, 0, 0, f"never seen here; {self._named_note(argument)}"))
+        for argument in sorted(self._evidence.declared.get(name, frozenset()) - set(places)):
+            if not _is(checks.argument, argument) or not _SIMPLE_NAME.fullmatch(argument):
+                continue
+            if self._profile.by_name == "declared" and self._prose_tasks(argument) >= self._profile.commentary:
+                allow.append(Line(argument, 0, 0, f"never seen here; {self._named_note(argument)}"))
+                continue
+            lines = self._of_dates(argument, None)
+            if lines:
+                arguments[argument] = ArgumentDraft(lines)
         return ToolDraft(name, False, text, allow, arguments, left)
 
     def _count(self, *seen: Runs) -> int:
@@ -134,13 +141,21 @@ class Decider:
 
     def _argument(self, argument: str, place: Place) -> dict[Key, list[Line]]:
         named = identifies(argument)
+        dates = self._of_dates(argument, place)
+        derive = [] if named else _finer(self._explained(place, "derive", self._profile.derive))
         found: dict[Key, list[Line]] = {
             "from": self._sources(place),
             "projections": self._explained(place, "argument", self._profile.argument),
-            "derive": [] if named else _finer(self._explained(place, "derive", self._profile.derive)),
-            "values": [] if named or _SECRET.search(argument) else self._values(place),
+            "derive": derive + dates.get("derive", []),
+            "values": [] if named or _SECRET.search(argument) else self._values(place) + dates.get("values", []),
         }
         return {key: lines for key, lines in found.items() if lines}
+
+    def _of_dates(self, argument: str, place: Place | None) -> dict[Key, list[Line]]:
+        """What computes an argument's dates; where nothing does, the dates that it was given all the same."""
+        computed = [] if identifies(argument) else self._dates.computed(argument, place)
+        constants = [] if computed or _SECRET.search(argument) else self._dates.constants(argument, place)
+        return {"derive": computed} if computed else {"values": constants} if constants else {}
 
     def _values(self, place: Place) -> list[Line]:
         """Declared values: few choices, each seen in enough tasks; nothing that names a thing."""
@@ -203,23 +218,21 @@ class Decider:
     def _looked_up(place: Place) -> bool:
         return place.kinds.get("observed", 0) > MAX_LOOKED_UP * sum(place.kinds.values())
 
-    def _explained(self, place: Place, means: str, needed: int) -> list[Line]:
+    def _explained(self, place: Place, means: str, least: int) -> list[Line]:
         together: dict[str, list[Explanation]] = {}
         for explanation in place.explained:
-            if explanation.means == means:
+            if explanation.means == means and not is_of_dates(explanation.what):
                 together.setdefault(explanation.what, []).append(explanation)
         backed: list[tuple[Line, set[int]]] = []
         for what, explanations in together.items():
             runs = [place.explained[explanation] for explanation in explanations]
             hits = sum(place.chance[explanation][0] for explanation in explanations)
             tries = sum(place.chance[explanation][1] for explanation in explanations)
-            # a share of few tries says little: it is taken to be larger than it was seen to be
-            by_chance = (hits + 1) / (tries + 2) if tries else 0.0
-            if self._count(*runs) >= needed and by_chance <= self._profile.chance:
+            if self._count(*runs) >= least and by_chance(hits, tries) <= self._profile.chance:
                 note = f"explains {hits} of {tries} made-up values as well" if tries else ""
                 line = Line(_declared(what), self._count(*runs), sum(one.times for one in runs), note)
                 backed.append((line, set().union(*(one.numbers for one in runs))))
-        return _needed(backed)
+        return [line for line, _ in needed(backed)]
 
     def _sources(self, place: Place) -> list[Line]:
         """Fields that all cited values come from, where they are few and each was seen in several tasks."""
@@ -274,17 +287,6 @@ def _declared(what: str) -> Any:
     """A projection or computation as the policy file writes it: `sum`, or `{ round = 2 }`."""
     name, blank, parameter = what.partition(" ")
     return {name: int(parameter) if parameter.isdecimal() else parameter} if blank else name
-
-
-def _needed(backed: list[tuple[Line, set[int]]]) -> list[Line]:
-    """The lines that explain most, without those that explain no run that an earlier one does not."""
-    lines: list[Line] = []
-    explained: set[int] = set()
-    for line, runs in sorted(backed, key=lambda entry: -entry[0].tasks):
-        if not runs <= explained:
-            explained |= runs
-            lines.append(line)
-    return lines
 
 
 def _finer(lines: list[Line]) -> list[Line]:

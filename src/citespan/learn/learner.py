@@ -42,15 +42,19 @@ class Learner:
     def take(self, seen: Seen, run: int) -> None:
         """Learn from what a run showed."""
         self._runs += 1
+        self.offer(seen)
+        for fact in seen.facts:
+            self._evidence.add(fact, run)
+        for output in seen.outputs:
+            self._evidence.output(output)
+
+    def offer(self, seen: Seen) -> None:
+        """Learn which tools there are from what a run showed, and nothing of what they were called with."""
         evidence = self._evidence
         for name, arguments in seen.declared.items():
             evidence.declared[name] = evidence.declared.get(name, frozenset()) | arguments
         for name, read_only in seen.read_only.items():
             evidence.read_only[name] = read_only and evidence.read_only.get(name, True)
-        for fact in seen.facts:
-            evidence.add(fact, run)
-        for output in seen.outputs:
-            evidence.output(output)
 
     def add_span(self, span: SpanRecord) -> None:
         """Learn from one span of a trace; spans that citespan did not judge say nothing."""

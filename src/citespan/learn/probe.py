@@ -33,6 +33,9 @@ _ANYWHERE: Final = tuple(".".join("*" * depth) for depth in range(2, 14))
 
 #: computations that are tried of a number, and of a date or time
 _NUMBERS: Final = ("sum", "difference", "product", "percent")
+#: a date of which the user said one part and a result has the other, and the computations that put them together
+SAID_DATE: Final = "said_date"
+SAID_DATES: Final = ("date_offset", "date_in_year")
 _OFFSETS: Final = ("30 minutes", "1 hour", "2 hours", "1 day", "1 week")
 MAX_DIGITS: Final = 4
 #: how far a made-up number, and a made-up time in minutes, is off from the recorded one
@@ -117,9 +120,10 @@ class Probes:
         probe = self._derive.get(declared)
         if probe is None:
             name, _, parameter = declared.partition(" ")
-            made = computation({name: int(parameter) if parameter.isdecimal() else parameter} if parameter else name)
-            projections = ("number",) if name != "date_offset" else ()
-            rule = ArgumentRule(derive=(made,), projections=projections, accept=_ACCEPT)
+            made = [{name: int(parameter) if parameter.isdecimal() else parameter} if parameter else name]
+            names = SAID_DATES if declared == SAID_DATE else made
+            projections = ("number",) if name not in {SAID_DATE, *SAID_DATES} else ()
+            rule = ArgumentRule(derive=tuple(map(computation, names)), projections=projections, accept=_ACCEPT)
             probe = self._derive[declared] = Probe(self._policy, rule)
         return probe
 
@@ -139,10 +143,10 @@ def _cited(tag: Tag) -> Explanation | None:
 
 
 def _candidates(value: Any) -> Iterator[str]:
-    """Computations that may yield a value, as `name` or `name parameter`."""
+    """Computations that may yield a value, as `name` or `name parameter`; `SAID_DATE` stands for several."""
     seen = look(value)
     if seen == "date":
-        yield "date_offset"
+        yield SAID_DATE
         yield from (f"date_offset {offset}" for offset in _OFFSETS)
     elif seen in {"small", "number"} and type(value) is not bool:
         digits = len(repr(value).partition(".")[2].rstrip("0")) if type(value) is float else 0

@@ -18,10 +18,13 @@ class Profile(NamedTuple):
             taken to be open and nothing of it is declared.
         commentary: tasks in which an argument, or one of its name in other tools, held uncited prose.
         by_name: "own": only what the tool itself showed counts; "called": other tools of the recording with an argument
-            of this name count too, where the tool was seen to need it once; "declared": also where it was not seen.
+            of this name count too, where the tool was called; "declared": also where it was not. Dates are pooled by
+            name for every tool that the recording names, unless "own".
         text: tasks that needed a text projection of a tool's output. prose: the share of lines in that output that may
             read as prose.
         argument: tasks that needed a projection of an argument. derive: tasks that needed a computation.
+        said_dates: tasks that needed a date of which the user said the day or the offset and a result the rest.
+        days: tasks in which one and the same uncited date must have been seen before it is declared; None: never.
         chance: how often a computation may explain a made-up value beside the recorded one.
         sources: tasks that an argument's citations must span before its fields are closed with `from`, which tightens;
             None: never.
@@ -38,12 +41,14 @@ class Profile(NamedTuple):
     prose: float
     argument: int
     derive: int
+    said_dates: int
+    days: int | None
     chance: float
     sources: int | None
 
 
 PROFILES: Final[dict[ProfileName, Profile]] = {
-    "strict": Profile("strict", 3, 3, 6, 0.2, 3, "own", 3, 0.0, 3, 3, 0.05, 6),
-    "balanced": Profile("balanced", 2, 1, 12, 0.5, 2, "called", 2, 0.1, 2, 2, 0.1, 12),
-    "loose": Profile("loose", 1, 1, 24, 1.0, 1, "declared", 2, 0.1, 1, 1, 0.3, None),
+    "strict": Profile("strict", 3, 3, 6, 0.2, 3, "own", 3, 0.0, 3, 3, 3, None, 0.05, 6),
+    "balanced": Profile("balanced", 2, 1, 12, 0.5, 2, "called", 2, 0.1, 2, 2, 1, 2, 0.1, 12),
+    "loose": Profile("loose", 1, 1, 24, 1.0, 1, "declared", 2, 0.1, 1, 1, 1, 2, 0.3, None),
 }

@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 
 from citespan.core.policy import ToolRule
+from citespan.learn.dated import is_day
 from citespan.learn.draft import ArgumentDraft, Draft, Key, Line, ToolDraft
 
 WIDTH: Final = 118
@@ -28,6 +29,13 @@ RISKS: Final[dict[Key, str]] = {
     "derive": "a wrong result of the right numbers passes",
     "from": "tightens: only these fields may be cited. It also cites values that look unlike the rest of their field",
 }
+
+
+#: what a declared date gives away beside that
+DATES_RISK: Final = (
+    "whoever steers the agent may choose this day, and it is soon out of date; hand today's date in as an input of the "
+    "run instead where that is what it was"
+)
 
 
 def render(draft: Draft) -> str:
@@ -80,10 +88,21 @@ def _review(draft: Draft) -> Iterator[str]:
             f"{_number(len(readers), 'tool')} said to only read: they are tagged, not enforced. Each must change "
             "nothing, and send nothing away: a fetch of any address is no reading."
         )
+    dates = list(_dates(draft))
+    if dates:
+        yield f"fixed dates: {_printable(', '.join(dates))}. Risk: {DATES_RISK}."
     for key in ("text", "allow", "values", "projections", "derive", "from"):
         places = list(_places(draft, key))
         if places:
             yield f"{key}: {_printable(', '.join(places))}. Risk: {RISKS[key]}."
+
+
+def _dates(draft: Draft) -> Iterator[str]:
+    for tool in draft.tools:
+        for name, one in tool.arguments.items():
+            for line in one.lines.get("values", []):
+                if is_day(line.value):
+                    yield f"{tool.name}.{name} = {line.value}"
 
 
 def _places(draft: Draft, key: Key) -> Iterator[str]:
