@@ -18,6 +18,7 @@ from citespan.core.images import number_of
 from citespan.core.kinds import Derived, Source
 from citespan.core.moments import before, moment
 from citespan.core.operands import Operand, Operands
+from citespan.core.totals import total
 
 #: combinations of operands that are tried, and the sources that are kept of them
 MAX_TRIED: Final = 8_192
@@ -247,4 +248,5 @@ _RULES: Final[dict[str, Callable[[Any, Computation, Operands, bool], Found]]] = 
     "date_offset": _date_offset,
     "template": _template,
     "expression": _expression,
+    "total": total,
 }
