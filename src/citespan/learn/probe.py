@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, Final
 
 from citespan.core.computation import computation
@@ -18,9 +19,11 @@ from citespan.core.leaves import Leaf
 from citespan.core.policy import ArgumentRule, Output, Policy
 from citespan.core.projections import PROJECTIONS
 from citespan.core.resolve import Resolved
+from citespan.learn import totals
 from citespan.learn.evidence import Explanation
 from citespan.learn.looks import look
 from citespan.learn.recorded import Moment, put
+from citespan.learn.written import item
 from citespan.policy_file.checks import ready
 from citespan.replay import AsRecorded
 
@@ -102,7 +105,7 @@ class Probes:
         if cited is not None:
             yield cited, 0, 0
             return
-        for declared in _candidates(tag.leaf.value):
+        for declared in chain(_candidates(tag.leaf.value), totals.candidates(moment, tag)):
             probe = self._computing(declared)
             if moment.instead(moment.call.arguments, probe).tags[index].provenance.kind != "derived":
                 continue
@@ -116,9 +119,8 @@ class Probes:
     def _computing(self, declared: str) -> Probe:
         probe = self._derive.get(declared)
         if probe is None:
-            name, _, parameter = declared.partition(" ")
-            made = computation({name: int(parameter) if parameter.isdecimal() else parameter} if parameter else name)
-            projections = ("number",) if name != "date_offset" else ()
+            made = computation(item(declared))
+            projections = ("number",) if made.rule != "date_offset" else ()
             rule = ArgumentRule(derive=(made,), projections=projections, accept=_ACCEPT)
             probe = self._derive[declared] = Probe(self._policy, rule)
         return probe
