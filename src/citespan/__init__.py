@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from citespan.configure import configure
+    from citespan.configure import configure, record_approval, recorded_approvals
     from citespan.core.decision import Decision, ProvenanceDenied
     from citespan.core.policy import ArgumentRule, Policy, ToolRule
+    from citespan.core.proposals import Proposal, Reviewer, deny
     from citespan.errors import CitespanError, PolicyError
     from citespan.guard.run import Run
     from citespan.otel.exporter import ProvenanceSpanExporter
@@ -26,13 +27,18 @@ _HOMES = {
     "Decision": "citespan.core.decision",
     "Policy": "citespan.core.policy",
     "PolicyError": "citespan.errors",
+    "Proposal": "citespan.core.proposals",
     "ProvenanceDenied": "citespan.core.decision",
     "ProvenanceSpanExporter": "citespan.otel.exporter",
     "ProvenanceSpanProcessor": "citespan.otel.processor",
+    "Reviewer": "citespan.core.proposals",
     "Run": "citespan.guard.run",
     "ToolRule": "citespan.core.policy",
     "TracedTools": "citespan.tools",
     "configure": "citespan.configure",
+    "deny": "citespan.core.proposals",
+    "record_approval": "citespan.configure",
+    "recorded_approvals": "citespan.configure",
     "run": "citespan.tools",
     "tool": "citespan.tools",
 }
@@ -43,13 +49,18 @@ __all__ = [
     "Decision",
     "Policy",
     "PolicyError",
+    "Proposal",
     "ProvenanceDenied",
     "ProvenanceSpanExporter",
     "ProvenanceSpanProcessor",
+    "Reviewer",
     "Run",
     "ToolRule",
     "TracedTools",
     "configure",
+    "deny",
+    "record_approval",
+    "recorded_approvals",
     "run",
     "tool",
 ]
@@ -59,9 +70,10 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'citespan' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+    module = import_module(home)
+    # all names of the module at once: its import has bound `citespan.configure` to the module of that name
+    globals().update({known: getattr(module, known) for known, place in _HOMES.items() if place == home})
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""One call that sets everything up: policy, provider, second gate, exporter, evidence."""
+"""One call that sets everything up: policy, provider, second gate, exporter, evidence, reviewer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from citespan.core.decision import Decision
 from citespan.core.policy import Policy
+from citespan.core.proposals import Proposal, Reviewer
+from citespan.errors import UsageError
 from citespan.guard.registry import registry
 from citespan.policy_file import find
-from citespan.stores.evidence import EvidenceFile
+from citespan.stores import approvals
+from citespan.stores.approval_file import Approval
+from citespan.stores.evidence import EvidenceFile, evidence_path
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 
     from citespan.otel.setup import Configured
 
-EVIDENCE_VARIABLE: Final = "CITESPAN_EVIDENCE"
+APPROVALS_VARIABLE: Final = "CITESPAN_APPROVALS"
 
 
 def configure(
@@ -33,7 +37,7 @@ def configure(
     exporters: Iterable[SpanExporter] = (),
     service_name: str | None = None,
     allow_content: bool = False,
-    reviewer: Callable[[Decision], bool] | None = None,
+    reviewer: Reviewer | Callable[[Decision], bool] | None = None,
 ) -> Configured:
     """Set the process up. Calling it again adds nothing that is there already; the newest policy holds for new runs.
 
@@ -47,14 +51,16 @@ def configure(
         exporters: further span exporters, such as `citespan.traces.file_exporter.OtlpJsonFileExporter`.
         service_name: of a provider that is made here; `OTEL_SERVICE_NAME` wins.
         allow_content: let raw arguments and results that others put on spans out of these exporters.
-        reviewer: decides about a refused call under `on_violation = "ask"`.
+        reviewer: decides about proposals, and about refused calls under `on_violation = "ask"`; a plain function
+            about the latter only. None for the approvals in the file that `CITESPAN_APPROVALS` names, else
+            `citespan.deny`.
 
     Returns:
         A handle with `force_flush()` and `shutdown()`.
 
     Raises:
-        PolicyError: the policy cannot be used. UsageError: the endpoint or protocol cannot be. OSError: the evidence
-        file cannot be opened. Nothing is changed then.
+        PolicyError: the policy cannot be used. UsageError: the endpoint, protocol or reviewer cannot be. OSError: the
+        evidence file cannot be opened. ApprovalsError: the file of approvals cannot be used. Nothing is changed then.
 
     Example:
         `citespan.configure("citespan.toml", endpoint="http://localhost:4318")`
@@ -63,6 +69,7 @@ def configure(
 
     chosen = policy if isinstance(policy, Policy) else find(policy)
     chosen = Policy() if chosen is None else chosen
+    asked = _reviewer(reviewer)
     kept = evidence_file(evidence)
     configured = configure_telemetry(
         endpoint,
@@ -79,8 +86,54 @@ def configure(
     registry.configured = True
     registry.evidence = kept
     registry.telemetry = configured.telemetry
-    registry.reviewer = reviewer
+    registry.reviewer = asked
     return configured
+
+
+def _reviewer(given: Reviewer | Callable[[Decision], bool] | None) -> Reviewer | Callable[[Decision], bool] | None:
+    if given is not None and not isinstance(given, Reviewer) and not callable(given):
+        raise UsageError("reviewer must be a function of a Decision, or have the methods proposal and call")
+    named = os.environ.get(APPROVALS_VARIABLE, "").strip()
+    return recorded_approvals(named) if given is None and named else given
+
+
+def recorded_approvals(path: str | Path) -> approvals.RecordedApprovals:
+    """A reviewer that approves what a person recorded earlier with `citespan approve`. The file is read here, once.
+
+    Raises:
+        ApprovalsError: it cannot be read, others may write to it, a line of it is broken or made with another digest
+            key; with every problem and its line.
+
+    Example:
+        `citespan.configure(reviewer=citespan.recorded_approvals("approvals.jsonl"))`
+    """
+    return approvals.RecordedApprovals(path, _digest_key())
+
+
+def record_approval(path: str | Path, proposal: Proposal, *, approved_by: str | None = None) -> Approval:
+    """Append a person's approval to a file, as `citespan approve` does. Never call it for the agent.
+
+    Raises:
+        UsageError: the proposal's value is no leaf. ApprovalsError: the file cannot be used.
+
+    Example:
+        `citespan.record_approval("approvals.jsonl", citespan.Proposal("create_file", "path", "docs/guide.md"))`
+    """
+    return approvals.record(path, proposal, _digest_key(), approved_by=approved_by)
+
+
+def _digest_key() -> approvals.DigestKey:
+    """The key of this user's digests (design section 4).
+
+    Raises:
+        UsageError: none can be kept, so that a digest made now could not be found again.
+    """
+    from citespan.otel.digest import Digester, find_key
+
+    secret = find_key(os.environ)
+    if find_key(os.environ) != secret:
+        raise UsageError("no digest key can be kept here, so approvals cannot be found again: set CITESPAN_DIGEST_KEY")
+    return approvals.DigestKey(secret, Digester(secret).key_id)
 
 
 def evidence_file(evidence: str | Path | bool) -> EvidenceFile | None:
@@ -92,14 +145,7 @@ def evidence_file(evidence: str | Path | bool) -> EvidenceFile | None:
     if evidence is False:
         return None
     if evidence is True:
-        named = os.environ.get(EVIDENCE_VARIABLE, "").strip()
-        path = Path(named) if named else _state_folder() / "evidence.jsonl"
+        path = evidence_path()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return EvidenceFile(path)
     return EvidenceFile(evidence)
-
-
-def _state_folder() -> Path:
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return base / "citespan"

@@ -17,31 +17,14 @@ from citespan.errors import UnknownTool, UsageError
 from citespan.guard.context import current_run
 from citespan.guard.guard import begin
 from citespan.guard.ports import Telemetry, Tool
-from citespan.guard.registry import NoTelemetry, registry
 from citespan.guard.run import Run
 from citespan.guard.signature import signature_schema
 from citespan.guard.wrap import guarded, run_body
-from citespan.policy_file import find, load
+from citespan.otel.ready import ready
+from citespan.policy_file import load
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MAX_DUMPED_SPANS = 10_000
-
-
-def _ready() -> None:
-    """What holds without `configure`: the policy that `CITESPAN_POLICY` names, and spans to the program's provider.
-
-    Raises:
-        PolicyError: the named policy cannot be used; running without it would be running unguarded.
-    """
-    if not registry.configured:
-        named = find()
-        registry.configured = True
-        if named is not None:
-            registry.policy = named
-    if isinstance(registry.telemetry, NoTelemetry):
-        from citespan.otel.telemetry import OtelTelemetry
-
-        registry.telemetry = OtelTelemetry()
 
 
 def as_policy(policy: Policy | str | Path | None) -> Policy | None:
@@ -75,7 +58,7 @@ def run(
     Example:
         `with citespan.run(inputs={"root": "."}) as r: r.user("fix the tests"); agent()`
     """
-    _ready()
+    ready()
     return Run(name, inputs, as_policy(policy), run_id=run_id)
 
 
@@ -113,7 +96,7 @@ def tool(
     """
 
     def wrap(body: Callable[..., Any]) -> Callable[..., Any]:
-        _ready()
+        ready()
         return guarded(body, _describe(body, name or body.__name__, read_only, output, tuple(confirms)))
 
     return wrap if fn is None else wrap(fn)
@@ -154,7 +137,7 @@ class TracedTools:
         policy: Policy | str | Path | None = None,
         inputs: Mapping[str, Any] | None = None,
     ) -> None:
-        _ready()
+        ready()
         for name, body in impl.items():
             if type(name) is not str or not name or not callable(body):
                 raise UsageError(f"TracedTools takes tool name -> function; {name!r} is not that")

@@ -702,7 +702,7 @@ def test_a_mistake_in_the_adapter_denies(watch: Watch, notes: Path, monkeypatch:
 
     result = play(story())
     assert is_error(result)
-    assert "the MCP adapter failed (KeyError)" in text(result)
+    assert "the mcp adapter could not read the call (KeyError)" in text(result)
     assert (notes / "milk.txt").exists()
 
 
@@ -788,36 +788,58 @@ def test_a_session_that_is_imported_later_is_wrapped_then(order: str) -> None:
     """The post-import hook imports nothing by itself, and also finds what is there already."""
     program = """
 import sys
-from citespan.instrument import mcp_client
+from citespan.instrument import activate_when_imported, deactivate
 if sys.argv[1] == "after":
     import mcp.client.session
-mcp_client.activate_when_imported()
+activate_when_imported("mcp", "raise")
 assert sys.argv[1] == "after" or "mcp" not in sys.modules
 from mcp import ClientSession
 assert vars(ClientSession)["call_tool"].__wrapped__ is not None
-mcp_client.deactivate()
+deactivate("mcp")
 assert not hasattr(vars(ClientSession)["call_tool"], "__wrapped__")
 """
     subprocess.run([sys.executable, "-W", "error", "-c", program, order], check=True)
 
 
-@pytest.mark.parametrize("reported", [True, False])
-def test_a_version_that_is_not_supported_stops_the_import_or_is_reported(reported: bool) -> None:
-    """Where the guard is required the program cannot import what is not guarded; else somebody is told."""
-    program = """
-import sys
-from citespan.instrument import NotActive, mcp_client
-mcp_client.BEFORE = (1, 0)
-mcp_client.activate_when_imported(print if sys.argv[1] == "True" else None)
+_TOO_NEW = """
+import asyncio, logging, sys
+from dataclasses import replace
+from citespan.core.decision import ProvenanceDenied
+from citespan.instrument import NotActive, _patch, mcp_client
+from citespan.guard.registry import registry
+logging.basicConfig(format="%(message)s", stream=sys.stdout)
+mcp_client.ADAPTER = replace(mcp_client.ADAPTER, before=(1, 0))
+_patch.activate_when_imported(mcp_client.ADAPTER, sys.argv[1])
 try:
-    import mcp.client.session
+    from mcp import ClientSession
 except NotActive as reason:
     print("the import failed:", reason)
+else:
+    session = object.__new__(ClientSession)
+    try:
+        answer = asyncio.run(session.call_tool("delete_note", {"name": "x"}))
+        print(answer.content[0].text)
+    except AttributeError:
+        print("the call went out")
 """
-    command = [sys.executable, "-c", program, str(reported)]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize(
+    "otherwise, said",
+    [
+        ("raise", ["the import failed: {reason}"]),
+        ("report", ["citespan does NOT guard MCP client: {reason}", "the call went out"]),
+        ("refuse", ["MCP client cannot be guarded: {reason}"]),
+    ],
+)
+def test_a_version_that_is_not_supported_when_it_is_imported(otherwise: str, said: list[str]) -> None:
+    """The import fails, or it is said loudly, or every tool call is refused: as whoever activates it chooses."""
+    command = [sys.executable, "-c", _TOO_NEW, otherwise]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     reason = f"mcp {metadata.version('mcp')} >= 1.0: not tested with this citespan"
-    assert said.strip() == (reason if reported else f"the import failed: {reason}")
+    for line in said:
+        assert line.format(reason=reason) in output
+    assert otherwise == "report" or "the call went out" not in output
 
 
 def test_an_unknown_adapter_is_a_usage_error() -> None:

@@ -14,7 +14,7 @@ from citespan.core.classify import Scope
 from citespan.core.decision import Decision
 from citespan.core.judge import Call, decide, invented
 from citespan.core.leaves import Snapshot, snapshot
-from citespan.core.proposals import Approvals
+from citespan.core.proposals import Approvals, for_calls
 from citespan.core.resolve import Resolved, Rulebook
 from citespan.core.uncited import uncited, unreadable
 from citespan.guard.context import current_run, current_step
@@ -137,8 +137,7 @@ def _reach(run: Run | None, step: str | None, book: Rulebook) -> tuple[Scope, st
 
 def _ask(decision: Decision) -> Decision:
     """Under `on_violation = "ask"` the registry's reviewer decides about a refusal; with none it stands."""
-    reviewer = registry.reviewer
-    if decision.on_violation != "ask" or decision.abort or reviewer is None or reviewer(decision) is not True:
+    if decision.on_violation != "ask" or decision.abort or for_calls(registry.reviewer).call(decision) is not True:
         return decision
     return decision._replace(deny=False, status="flagged")
 

@@ -21,7 +21,7 @@ from citespan.guard.examine import Judgement, examine, give_back, mark
 from citespan.guard.ports import CallSpan, Telemetry, Tool
 from citespan.guard.registry import NoSpan, registry
 from citespan.guard.run import Run
-from citespan.guard.ticket import Ticket
+from citespan.guard.ticket import Ticket, tried_before
 from citespan.guard.trouble import broken, report
 
 
@@ -33,13 +33,21 @@ def begin(
     call_id: str | None = None,
     rulebook: Rulebook | None = None,
     telemetry: Telemetry | None = None,
+    trouble: str | None = None,
+    reparsed: bool = False,
 ) -> Ticket:
     """Judge a call, write it down, and let it through or refuse it.
+
+    A framework that tries a call again, under the same id after its body raised, gets the verdict of the first time:
+    one call is judged, written down and charged once.
 
     Args:
         tool: what is known of the tool. arguments: as the model wrote them.
         step: key of the model response that the call belongs to, None for the run's current step.
+        call_id: the framework's own id of the call, None where there is none.
         rulebook: the policy of this set of tools, None for the run's, else the registry's.
+        trouble: why whoever calls this could not do its own part, None where it could: the guard's own failure.
+        reparsed: the framework hands the arguments on as text, so a hook further in sees equal values, not these.
 
     Raises:
         ProvenanceDenied: the body must not run. The span has been ended and the evidence written.
@@ -49,11 +57,15 @@ def begin(
     """
     started = time.perf_counter()
     context = otel_context.get_current()
+    again = None if call_id is None else tried_before(call_id, tool, arguments, context)
+    if again is not None and trouble is None:
+        span = _start_span(_telemetry(telemetry, again.run), again, _judged(tool, context), started)
+        return Ticket(again, again.decision, span, context, mark(again, again.decision) or (), arguments, reparsed)
     judgement = examine(tool, arguments, context, step=step, call_id=call_id, rulebook=rulebook)
     decision, run = judgement.decision, judgement.run
-    if telemetry is None:
-        telemetry = registry.telemetry if run is None or run.telemetry is None else run.telemetry
-    span = _start_span(telemetry, judgement, with_value(TOKEN, JudgedToken(tool.name), context), started)
+    if trouble is not None:
+        decision = judgement.decision = broken(decision, trouble)
+    span = _start_span(_telemetry(telemetry, run), judgement, _judged(tool, context), started)
     evidence = registry.evidence
     if evidence is not None:
         try:
@@ -69,7 +81,18 @@ def begin(
         give_back(judgement)
         span.end()
         raise ProvenanceDenied(decision, _advice(run, judgement.rules, decision)) from None
-    return Ticket(judgement, decision, span, context, given or (), arguments)
+    return Ticket(judgement, decision, span, context, given or (), arguments, reparsed)
+
+
+def _telemetry(asked: Telemetry | None, run: Run | None) -> Telemetry:
+    if asked is not None:
+        return asked
+    return registry.telemetry if run is None or run.telemetry is None else run.telemetry
+
+
+def _judged(tool: Tool, context: Context) -> Context:
+    """The context under which the call's span starts: the span processor sees that it is judged."""
+    return with_value(TOKEN, JudgedToken(tool.name), context)
 
 
 def _advice(run: Run | None, rules: Resolved | None, decision: Decision) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeAlias
 from weakref import WeakSet
 
 from opentelemetry.context import Context
@@ -10,7 +11,9 @@ from opentelemetry.context import Context
 from citespan.core.decision import Decision
 from citespan.core.kinds import SpanRef
 from citespan.core.policy import Policy
+from citespan.core.proposals import Reviewer
 from citespan.core.resolve import Rulebook
+from citespan.guard.conversations import Conversations
 from citespan.guard.ports import CallSpan, Evidence, Gate, OpenCall, RunSpan, Telemetry, ToolCall
 
 
@@ -42,23 +45,55 @@ class NoTelemetry:
         return NoSpan()
 
 
+class Patched(NamedTuple):
+    """One attribute that an adapter replaced: `original` is None where the owner had none of its own."""
+
+    owner: Any
+    attribute: str
+    original: Any
+    installed: Any
+
+
+Phase: TypeAlias = Literal["waiting", "active", "refusing", "failed"]
+
+
+class AdapterState(NamedTuple):
+    """Where an adapter is.
+
+    Args:
+        phase: "waiting" for its framework to be imported; "active"; "refusing": the framework is one that it cannot
+            guard, and every tool call is denied; "failed": it cannot guard it, and calls are not guarded.
+        version: of the framework, None where it is not known yet. reason: why it refuses or failed.
+        patched: what it replaced, in order.
+    """
+
+    phase: Phase
+    version: str | None = None
+    reason: str | None = None
+    patched: tuple[Patched, ...] = ()
+
+
 class Registry:
     """Process-wide defaults.
 
     Args:
         telemetry: where spans go. evidence: where decisions are written first, None for nowhere.
-        rulebook: the policy of runs that name none. reviewer: decides under `on_violation = "ask"`.
+        rulebook: the policy of runs that name none. reviewer: decides about proposals and refused calls, see
+            `citespan.core.proposals.for_calls`.
         configured: whether the policy was chosen, by `citespan.configure` or by the environment.
         enforced_scopes: names of instrumentation scopes whose tool calls an active adapter guards.
+        adapters: the adapters that were activated, by name. conversations: what outlives a run of an agent.
     """
 
     def __init__(self) -> None:
         self.telemetry: Telemetry = NoTelemetry()
         self.evidence: Evidence | None = None
         self.rulebook = Rulebook(Policy())
-        self.reviewer: Callable[[Decision], bool] | None = None
+        self.reviewer: Reviewer | Callable[[Decision], bool] | None = None
         self.configured = False
         self.enforced_scopes: set[str] = set()
+        self.adapters: dict[str, AdapterState] = {}
+        self.conversations = Conversations()
         #: span processors that know the open tool spans of others
         self.gates: WeakSet[Gate] = WeakSet()
 

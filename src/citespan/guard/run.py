@@ -14,8 +14,9 @@ from opentelemetry.context import Context
 
 from citespan.core.classify import field_matches
 from citespan.core.fold import forms
+from citespan.core.opaque import is_scalar
 from citespan.core.policy import Policy
-from citespan.core.proposals import Proposal
+from citespan.core.proposals import Proposal, Reviewer, for_calls, for_proposals
 from citespan.core.resolve import Rulebook
 from citespan.errors import UsageError
 from citespan.guard.context import RUN, STEP, current_call, current_run, with_value
@@ -145,13 +146,17 @@ class Run:
         value: Any,
         *,
         reason: str = "",
-        reviewer: Callable[[Proposal], bool] | None = None,
+        reviewer: Reviewer | Callable[[Proposal], bool] | None = None,
     ) -> bool:
         """Ask for a value that is meant to be new. Approved, it may be used once, as kind `invented`.
 
         The policy must name the listing (`propose_against`), the run must have observed it by a call without uncited
-        arguments, and the value must be absent from it under every fold. Then `reviewer` decides, by True alone; with
-        none, nothing is approved.
+        arguments, and the value must be absent from it under every fold. Then the reviewer decides, by True alone.
+
+        Args:
+            value: a leaf: a scalar, or an empty container. reason: for the reviewer.
+            reviewer: a function or a reviewer; None for the one of `citespan.configure`, which refuses where none
+                was named, and where it is a function, since that one is for refused calls.
 
         Returns:
             Whether the proposal was approved.
@@ -161,10 +166,11 @@ class Run:
         server, _, name = tool.rpartition("/")
         rule = live.rulebook.tool(name, server or None).arguments.get(argument)
         listing = None if rule is None else rule.propose_against
-        if listing is None or not live._absent(value, listing):
+        if listing is None or not is_scalar(value) or not live._absent(value, listing):
             return False
+        chosen = for_calls(registry.reviewer) if reviewer is None else for_proposals(reviewer)
         # only a plain True approves: a coroutine, or a text that says no, must not
-        if reviewer is None or reviewer(proposal) is not True:
+        if chosen.proposal(proposal) is not True:
             return False
         if not live.state.approvals.add(proposal):
             return False

@@ -24,6 +24,8 @@ from citespan.guard.ports import Tool
 
 _MAX_STEPS: Final = 1024
 _MAX_TOOLS: Final = 4096
+#: calls whose bodies raised, and which their framework may try again
+_MAX_FAILED: Final = 256
 _INPUT_BOUNDS: Final = Bounds(bytes=8 * 1024 * 1024, leaves=200_000)
 
 
@@ -58,6 +60,7 @@ class RunState:
         self.budget = RunBudget(policy.run_max_assumed, policy.run_max_refused)
         self._pinned: dict[tuple[str | None, str], Pinned] = {}
         self._steps: OrderedDict[str, int] = OrderedDict()
+        self._failed: OrderedDict[str, object] = OrderedDict()
         self._lock = threading.Lock()
         self.step_numbers = itertools.count()
         #: the outermost run is over: nobody joins it any more
@@ -88,6 +91,18 @@ class RunState:
                 if len(self._steps) > _MAX_STEPS:
                     self._steps.popitem(last=False)
             return moment
+
+    def failed(self, call_id: str, ticket: object) -> None:
+        """Keep a call whose body raised, for the framework's next try of it; the oldest is forgotten beyond a bound."""
+        with self._lock:
+            self._failed[call_id] = ticket
+            if len(self._failed) > _MAX_FAILED:
+                self._failed.popitem(last=False)
+
+    def take_failed(self, call_id: str) -> object | None:
+        """The call of this id whose body raised, once."""
+        with self._lock:
+            return self._failed.pop(call_id, None)
 
     def scope(self, step: str | None, moment: int | None = None) -> Scope:
         """What a call of this step may cite; without a step one that started at `moment`, by default now."""

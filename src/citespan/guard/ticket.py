@@ -14,10 +14,10 @@ from citespan.core.equality import same
 from citespan.core.leaves import Leaf, snapshot
 from citespan.core.schema import UNKNOWN
 from citespan.core.uncited import unreadable
-from citespan.guard.context import CALL, current_call, with_value
+from citespan.guard.context import CALL, current_call, current_run, with_value
 from citespan.guard.examine import Judgement
 from citespan.guard.failures import failed_by_policy
-from citespan.guard.ports import CallSpan
+from citespan.guard.ports import CallSpan, Tool
 from citespan.guard.snapshot import Recorded, is_empty, read_result
 from citespan.guard.trouble import report
 
@@ -38,6 +38,7 @@ class Ticket:
         "_given",
         "_judgement",
         "_outer",
+        "_reparsed",
         "_source",
         "_span",
         "arguments",
@@ -54,8 +55,10 @@ class Ticket:
         context: Context,
         given: tuple[str, ...],
         source: object = None,
+        reparsed: bool = False,
     ) -> None:
         self._judgement = judgement
+        self._reparsed = reparsed
         self._span = span
         self._given = given
         self._done = False
@@ -81,8 +84,8 @@ class Ticket:
         """Whether another hook, further in, sees this very call; True once at the most.
 
         It is the same call if it names the same tool and hands on the very objects that were judged. Equal values are
-        not enough, and a second time is another call: a tool may call itself. Nor is it covered if the policy has other
-        rules for the tool of that server.
+        enough only where the framework hands arguments on as text (`reparsed`), and a second time is another call: a
+        tool may call itself. Nor is it covered if the policy has other rules for the tool of that server.
         """
         if self._done or self._covered or tool != self.tool or arguments is None or not self._handed_on(arguments):
             return False
@@ -104,7 +107,8 @@ class Ticket:
         """Whether these are the objects that the body was given, and still say what was judged."""
         judged, missing = self.arguments, object()
         if (
-            arguments is not judged
+            not self._reparsed
+            and arguments is not judged
             and arguments is not self._source
             and (
                 len(arguments) != len(judged)
@@ -151,6 +155,9 @@ class Ticket:
         """The body raised: a failed call teaches nothing. Never raises; only once."""
         if not self._done:
             self._done = True
+            judgement = self._judgement
+            if judgement.run is not None and judgement.call.call_id is not None:
+                judgement.run.state.failed(judgement.call.call_id, self)
             self._span.end(error=error)
 
     def unrecorded(self, reason: str) -> None:
@@ -196,6 +203,24 @@ class Ticket:
             confirms=rules.confirms,
         )
         return None if kept is not None else "result not recorded: larger than the ledger's bound"
+
+
+def tried_before(call_id: str, tool: Tool, arguments: Mapping[str, Any] | None, context: Context) -> Judgement | None:
+    """The judgement of a call that a framework tries again: same id, same tool, same arguments, and its body raised.
+
+    It is good for one more try, which may fail and be tried again as well.
+    """
+    run = current_run(context)
+    ticket = None if run is None else run.state.take_failed(call_id)
+    if not isinstance(ticket, Ticket) or not ticket.matches(arguments or {}):
+        return None
+    before = ticket._judgement
+    call = before.call
+    if call.tool != tool.name or call.server != tool.server or before.decision.deny:
+        return None
+    # a copy of its own: the body of the first try may have changed the one that it was given
+    fresh = call.snapshot._replace(arguments=snapshot(dict(arguments or {}), UNKNOWN).arguments)
+    return Judgement(call._replace(snapshot=fresh), before.decision, run, before.rules, before.moment, before.names)
 
 
 def _values(leaves: tuple[Leaf, ...]) -> dict[tuple[str | int, ...], Any]:

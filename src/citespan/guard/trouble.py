@@ -8,7 +8,7 @@ from pathlib import Path
 
 from citespan.core.decision import Decision, Violation
 
-_log = logging.getLogger("citespan")
+logger = logging.getLogger("citespan")
 
 
 def report(what: str, tool: str, error: BaseException) -> None:
@@ -17,7 +17,7 @@ def report(what: str, tool: str, error: BaseException) -> None:
     if error.__traceback__ is not None:
         frame = traceback.extract_tb(error.__traceback__, limit=-1)[-1]
         place = f"{Path(frame.filename).name}:{frame.lineno}"
-    _log.error("citespan %s %s: %s at %s", what, tool, type(error).__qualname__, place)
+    logger.error("citespan %s %s: %s at %s", what, tool, type(error).__qualname__, place)
 
 
 def broken(decision: Decision, why: str) -> Decision:

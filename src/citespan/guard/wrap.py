@@ -15,6 +15,7 @@ from citespan.guard.guard import already_judged, begin
 from citespan.guard.ports import Tool
 from citespan.guard.signature import Binder
 from citespan.guard.snapshot import Recorded, read_result
+from citespan.guard.steps import drive, drive_async
 from citespan.guard.ticket import Ticket
 
 #: a generator's items are kept up to this many JSON bytes; beyond it the whole result is not recorded
@@ -68,7 +69,7 @@ def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None
         @functools.wraps(fn)
         async def async_stream(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
             ticket, args, kwargs = start(args, kwargs)
-            async with contextlib.aclosing(_drive_async(ticket, _opened(ticket, fn, args, kwargs))) as steps:
+            async with contextlib.aclosing(_driven_async(ticket, _opened(ticket, fn, args, kwargs))) as steps:
                 step = steps.asend(None)
                 while True:
                     try:
@@ -89,7 +90,7 @@ def guarded(fn: Callable[..., Any], tool: Tool, rulebook: Rulebook | None = None
         @functools.wraps(fn)
         def stream(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
             ticket, args, kwargs = start(args, kwargs)
-            return (yield from _drive(ticket, _opened(ticket, fn, args, kwargs)))
+            return (yield from _driven(ticket, _opened(ticket, fn, args, kwargs)))
 
         return stream
 
@@ -141,9 +142,9 @@ def run_body(ticket: Held, fn: Callable[..., Any], args: tuple[Any, ...], kwargs
     if inspect.iscoroutine(result):
         return _finish_later(ticket, result)
     if inspect.isgenerator(result):
-        return _drive(ticket, result)
+        return _driven(ticket, result)
     if inspect.isasyncgen(result):
-        return _drive_async(ticket, result)
+        return _driven_async(ticket, result)
     ticket.finish(result)
     return result
 
@@ -164,12 +165,14 @@ async def _finish_later(ticket: Held, awaitable: Any) -> Any:
 class _Items:
     """The items of a stream as JSON, each copied when it is yielded, since its consumer may change it."""
 
-    def __init__(self) -> None:
+    def __init__(self, ticket: Held) -> None:
+        self._ticket = ticket
         self._parts: list[bytes] = []
         self._bytes = 0
         self._why: str | None = None
 
-    def add(self, item: Any) -> None:
+    def item(self, item: Any) -> None:
+        """See `Watcher`; keeps a copy."""
         if self._why is not None:
             return
         reading = read_result(item)
@@ -186,76 +189,21 @@ class _Items:
         self._why = why
         self._parts.clear()
 
-    def close(self, ticket: Held) -> None:
+    def done(self) -> None:
+        """See `Watcher`; the items are the call's result."""
         if self._why is not None:
-            ticket.unrecorded(f"result not recorded: {self._why}")
+            self._ticket.unrecorded(f"result not recorded: {self._why}")
         else:
-            ticket.finish_json(b"[" + b",".join(self._parts) + b"]")
+            self._ticket.finish_json(b"[" + b",".join(self._parts) + b"]")
+
+    def failed(self, error: BaseException) -> None:
+        """See `Watcher`; a stream that was left or raised teaches nothing."""
+        self._ticket.fail(error)
 
 
-def _drive(ticket: Held, body: Iterator[Any]) -> Generator[Any, Any, Any]:
-    items = _Items()
-    sent: Any = None
-    error: BaseException | None = None
-    generator: Any = body
-    try:
-        while True:
-            token = otel_context.attach(ticket.context)
-            try:
-                item = generator.send(sent) if error is None else generator.throw(error)
-            except StopIteration as stop:
-                items.close(ticket)
-                return stop.value
-            finally:
-                otel_context.detach(token)
-            sent = error = None
-            items.add(item)
-            try:
-                sent = yield item
-            except GeneratorExit:
-                raise
-            except BaseException as thrown:
-                error = thrown
-    except BaseException as raised:
-        ticket.fail(raised)
-        raise
-    finally:
-        token = otel_context.attach(ticket.context)
-        try:
-            generator.close()
-        finally:
-            otel_context.detach(token)
+def _driven(ticket: Held, body: Iterator[Any]) -> Generator[Any, Any, Any]:
+    return drive(ticket.context, body, _Items(ticket))
 
 
-async def _drive_async(ticket: Held, body: AsyncIterator[Any]) -> AsyncGenerator[Any, Any]:
-    items = _Items()
-    sent: Any = None
-    error: BaseException | None = None
-    generator: Any = body
-    try:
-        while True:
-            token = otel_context.attach(ticket.context)
-            try:
-                item = await (generator.asend(sent) if error is None else generator.athrow(error))
-            except StopAsyncIteration:
-                items.close(ticket)
-                return
-            finally:
-                otel_context.detach(token)
-            sent = error = None
-            items.add(item)
-            try:
-                sent = yield item
-            except GeneratorExit:
-                raise
-            except BaseException as thrown:
-                error = thrown
-    except BaseException as raised:
-        ticket.fail(raised)
-        raise
-    finally:
-        token = otel_context.attach(ticket.context)
-        try:
-            await generator.aclose()
-        finally:
-            otel_context.detach(token)
+def _driven_async(ticket: Held, body: AsyncIterator[Any]) -> AsyncGenerator[Any, Any]:
+    return drive_async(ticket.context, body, _Items(ticket))

@@ -15,28 +15,17 @@ How a result is read, in this order:
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from importlib import import_module
 from typing import Any, Final
 
-import wrapt
-from opentelemetry import context as otel_context
-
-from citespan.core.decision import Decision, ProvenanceDenied, Violation
-from citespan.guard.context import current_call
-from citespan.guard.guard import begin
+from citespan.core.decision import ProvenanceDenied
 from citespan.guard.ports import Tool
-from citespan.guard.registry import registry
-from citespan.guard.trouble import report
-from citespan.instrument import NotActive, patch, require, unpatch
+from citespan.instrument._base import Call, Failed, Learned, Refusal, Value, call_async
+from citespan.instrument._patch import Adapter, Wrap, loaded
 
 MODULE: Final = "mcp.client.session"
 SCOPE: Final = "mcp-python-sdk"  # the tracer of the SDK itself (2.x), whose client span is a child of ours
-OLDEST: Final = (1, 30)
-BEFORE: Final = (3, 0)
-
 MAX_PAGES: Final = 100
 LISTING_SECONDS: Final = 10.0
 _KEY: Final = "_citespan_catalog"
@@ -69,47 +58,6 @@ class Catalog:
         return self.tools.get(name, Tool(name=name, type="extension"))._replace(server=self.server)
 
 
-def activate() -> None:
-    """Wrap the client session, importing it. Twice is once.
-
-    Raises:
-        NotActive: mcp is missing, or not a version from 1.30 up to, and without, 3.0.
-    """
-    require("mcp", OLDEST, BEFORE)
-    _wrap(import_module(MODULE))
-
-
-def activate_when_imported(report: Callable[[NotActive], None] | None = None) -> None:
-    """Wrap the client session once the program imports it, without importing it here.
-
-    Args:
-        report: told why it could not be wrapped; without it the import itself fails: nothing runs unguarded.
-    """
-
-    def imported(module: Any) -> None:
-        try:
-            require("mcp", OLDEST, BEFORE)
-            _wrap(module)
-        except NotActive as reason:
-            if report is None:
-                raise
-            report(reason)
-
-    wrapt.register_post_import_hook(imported, MODULE)
-
-
-def deactivate() -> None:
-    """Put the original methods back, by identity; nothing happens if they were never wrapped.
-
-    Raises:
-        UsageError: somebody wrapped one of them again since.
-    """
-    if (module := sys.modules.get(MODULE)) is not None:
-        for method, wrapper in _WRAPPERS.items():
-            unpatch(module.ClientSession, method, wrapper)
-    registry.enforced_scopes.discard(SCOPE)
-
-
 def name_server(session: Any, name: str) -> None:
     """Say which server a session talks to.
 
@@ -117,12 +65,6 @@ def name_server(session: Any, name: str) -> None:
     connected to; its word wins.
     """
     _catalog(session).server = name
-
-
-def _wrap(module: Any) -> None:
-    for method, wrapper in _WRAPPERS.items():
-        patch(module.ClientSession, method, wrapper)
-    registry.enforced_scopes.add(SCOPE)
 
 
 async def _initialize(wrapped: Any, session: Any, args: Any, kwargs: Any) -> Any:
@@ -141,41 +83,17 @@ async def _list_tools(wrapped: Any, session: Any, args: Any, kwargs: Any) -> Any
 
 async def _call_tool(wrapped: Any, session: Any, args: Any, kwargs: Any) -> Any:
     name, arguments, rest, options = _bind(*args, **kwargs)
-    current = current_call()
-    try:
-        tool = await _describe(session, name)
-        if current is not None and current.covers(name, arguments, tool.server):
-            return await wrapped(*args, **kwargs)
-        ticket = begin(tool, arguments)
-    except ProvenanceDenied as refusal:
-        if refusal.decision.abort or refusal.decision.on_violation == "abort":
-            raise
-        return _refused(refusal)
-    token = otel_context.attach(ticket.context)
-    try:
-        result = await wrapped(name, None if arguments is None else ticket.arguments, *rest, **options)
-    except BaseException as error:
-        ticket.fail(error)
-        raise
-    finally:
-        otel_context.detach(token)
-    try:
-        learned = _read(result)
-    except Exception as error:  # the body ran: its result goes to the caller, but nobody can vouch for its content
-        ticket.unrecorded(f"the result could not be read: {type(error).__name__}")
-        return result
-    if learned is None:
-        ticket.failed("the server answered with an error or asked for input")
-    else:
-        ticket.finish(learned[0])
-    return result
+    found = await _describe(session, name)
 
+    def read() -> Call:
+        if isinstance(found, Exception):
+            raise found
+        return Call(found, arguments)
 
-_WRAPPERS: Final[dict[str, Callable[..., Any]]] = {
-    "call_tool": _call_tool,
-    "list_tools": _list_tools,
-    "initialize": _initialize,
-}
+    def send(judged: Any) -> Any:
+        return wrapped(name, None if arguments is None else judged, *rest, **options)
+
+    return await call_async(ADAPTER, read, send, _REFUSAL, _read)
 
 
 def _bind(
@@ -191,16 +109,12 @@ def _catalog(session: Any) -> Catalog:
     return catalog
 
 
-async def _describe(session: Any, name: str) -> Tool:
-    """What is known of a tool. A mistake in here denies the call (design section 5.5)."""
+async def _describe(session: Any, name: str) -> Tool | Exception:
+    """What is known of a tool, or why nothing is: that denies the call (design section 5.5)."""
     try:
         return await _look_up(_catalog(session), session, name)
     except Exception as error:
-        report("could not read what an MCP session knows of", name, error)
-        broken = Violation("guard", (), f"guard=the MCP adapter failed ({type(error).__name__})")
-        raise ProvenanceDenied(
-            Decision(name, None, True, "blocked", "enforce", "tell", (), (broken,), 0, "", True)
-        ) from None
+        return error
 
 
 async def _look_up(catalog: Catalog, session: Any, name: str) -> Tool:
@@ -228,26 +142,25 @@ async def _list_all(session: Any, catalog: Catalog) -> None:
         cursor = _either(listing, "next_cursor", "nextCursor")
         if not cursor:
             return
-        page = sys.modules[MODULE].types.PaginatedRequestParams(cursor=cursor)
+        page = loaded(MODULE).types.PaginatedRequestParams(cursor=cursor)
         listing = await session.list_tools(params=page)
 
 
 def _refused(refusal: ProvenanceDenied) -> Any:
     """The SDK's own way to say no: a result that is an error, with the reason and what to observe first."""
     content = [{"type": "text", "text": str(refusal)}]
-    return sys.modules[MODULE].types.CallToolResult.model_validate({"content": content, "isError": True})
+    return loaded(MODULE).types.CallToolResult.model_validate({"content": content, "isError": True})
 
 
-def _read(result: Any) -> tuple[Any] | None:
-    """What a result says, in a tuple of one; None if it is an error or not the result of the call at all."""
-    failed = _either(result, "is_error", "isError")
-    if failed is not False:
-        return None
+def _read(result: Any) -> Learned:
+    """What a result says."""
+    if _either(result, "is_error", "isError") is not False:
+        return Failed("the server answered with an error or asked for input")
     structured = _either(result, "structured_content", "structuredContent")
     if structured is not None:
-        return (structured,)
+        return Value(structured)
     items = [item for block in result.content if (item := _item(block)) is not None]
-    return (items[0],) if len(items) == 1 and isinstance(items[0], str) else (items,)
+    return Value(items[0] if len(items) == 1 and isinstance(items[0], str) else items)
 
 
 def _item(block: Any) -> str | dict[str, str] | None:
@@ -267,3 +180,25 @@ def _either(holder: Any, modern: str, legacy: str) -> Any:
 def _server_name(info: Any) -> str | None:
     name = getattr(info, "name", None)
     return name if isinstance(name, str) and name else None
+
+
+_REFUSAL: Final = Refusal(tell=_refused)
+ADAPTER: Final = Adapter(
+    name="mcp",
+    title="MCP client",
+    distribution="mcp",
+    oldest=(1, 30),
+    before=(3, 0),
+    patches=(
+        Wrap(MODULE, "ClientSession.call_tool", _call_tool),
+        Wrap(MODULE, "ClientSession.list_tools", _list_tools),
+        Wrap(MODULE, "ClientSession.initialize", _initialize),
+    ),
+    scopes=(SCOPE,),
+    covers="every tool call of a `ClientSession`, and of all that stands on one",
+    misses="the server's own sampling and elicitation requests",
+    run="the run that is current",
+    step="none: order of start and result",
+    tell="a result with `isError`",
+    abort="`ProvenanceDenied` from `call_tool`",
+)

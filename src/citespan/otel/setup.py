@@ -7,7 +7,7 @@ where one was asked for. The standard `OTEL_*` variables mean what they mean eve
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -112,7 +112,7 @@ def configure_telemetry(
     if isinstance(provider, trace.ProxyTracerProvider):
         provider = made = TracerProvider(resource=resource)
         owned.append(made)
-    asked = endpoint is not None or (bool(owned) and _wanted_by_environment())
+    asked = endpoint is not None or (bool(owned) and wanted_by(os.environ))
     meters = meter_provider or metrics.get_meter_provider()
     if with_metrics and type(meters).__name__ == "_ProxyMeterProvider":
         reader = PeriodicExportingMetricReader(_metric_exporter(chosen, endpoint))
@@ -165,9 +165,26 @@ def _resource(service_name: str | None) -> Resource:
     return Resource.create()
 
 
-def _wanted_by_environment() -> bool:
-    names = os.environ.get("OTEL_TRACES_EXPORTER", "").split(",")
-    return "otlp" in names or ("none" not in names and any(os.environ.get(name) for name in _ENDPOINTS))
+def wanted_by(environment: Mapping[str, str]) -> bool:
+    """Whether the standard variables ask for spans to be sent somewhere."""
+    names = environment.get("OTEL_TRACES_EXPORTER", "").split(",")
+    return "otlp" in names or ("none" not in names and any(environment.get(name) for name in _ENDPOINTS))
+
+
+def exporter_of_environment(timeout: float) -> tuple[SpanExporter, str]:
+    """An exporter to where the standard variables point, and that place in words.
+
+    Args:
+        timeout: seconds that it has for an answer.
+
+    Raises:
+        UsageError: the protocol is unknown, or its package is missing.
+    """
+    protocol = _protocol(None)
+    if protocol not in PROTOCOLS:
+        raise UsageError(f"unknown OTLP protocol {protocol!r}: {' or '.join(PROTOCOLS)}")
+    place = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "the default endpoint")
+    return _span_exporter(protocol, None, timeout), f"{place} ({protocol})"
 
 
 def _protocol(endpoint: str | None) -> str:
@@ -188,16 +205,16 @@ def _url(endpoint: str | None, path: str) -> str | None:
     return endpoint if parts.path.strip("/") else endpoint.rstrip("/") + path
 
 
-def _span_exporter(protocol: str, endpoint: str | None) -> SpanExporter:
+def _span_exporter(protocol: str, endpoint: str | None, timeout: float | None = None) -> SpanExporter:
     try:
         if protocol == GRPC:
             from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as Grpc
 
-            return Grpc(endpoint)
+            return Grpc(endpoint, timeout=timeout)
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as Http
     except ImportError as error:
         raise _missing(protocol) from error
-    return Http(_url(endpoint, "/v1/traces"))
+    return Http(_url(endpoint, "/v1/traces"), timeout=timeout)
 
 
 def _metric_exporter(protocol: str, endpoint: str | None) -> MetricExporter:

@@ -20,9 +20,20 @@ from citespan.core.leaves import dotted
 from citespan.guard.ports import ToolCall
 
 SCHEMA: Final = "citespan.evidence/1"
+VARIABLE: Final = "CITESPAN_EVIDENCE"
 MAX_BYTES: Final = 4 * 1024**3
 MAX_LEAVES: Final = 512
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+
+
+def evidence_path() -> Path:
+    """Where decisions are written by default: as `CITESPAN_EVIDENCE` says, else in the user's state folder (XDG)."""
+    named = os.environ.get(VARIABLE, "").strip()
+    if named:
+        return Path(named)
+    state = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
+    return base / "citespan" / "evidence.jsonl"
 
 
 class EvidenceFile:

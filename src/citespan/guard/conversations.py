@@ -1,0 +1,72 @@
+"""The state of conversations that outlive one run of their agent: by framework and thread, bounded."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from citespan.guard.run import Run
+    from citespan.guard.state import RunState
+
+#: conversations that are kept; the one that was longest not used is forgotten, and starts anew: its values are uncited
+MAX_CONVERSATIONS: Final = 1024
+#: messages of one conversation that are known to have been said; the rest is said again, which changes nothing
+MAX_HEARD: Final = 4096
+
+
+class Conversation:
+    """One conversation: its ledger, and which messages of it were heard.
+
+    Args:
+        state: what its runs share.
+    """
+
+    __slots__ = ("_heard", "state")
+
+    def __init__(self, state: RunState) -> None:
+        self.state = state
+        self._heard: OrderedDict[str, None] = OrderedDict()
+
+    def unheard(self, texts: Iterable[str]) -> list[str]:
+        """Those of the messages that were not heard before: frameworks hand over the whole history each time."""
+        fresh = [text for text in texts if text not in self._heard]
+        for text in fresh:
+            self._heard[text] = None
+        while len(self._heard) > MAX_HEARD:
+            self._heard.popitem(last=False)
+        return fresh
+
+
+class Conversations:
+    """All that are kept.
+
+    Example:
+        >>> kept = Conversations()
+        >>> kept.join(("langgraph", "T1"), Run()).state is kept.join(("langgraph", "T1"), Run()).state
+        True
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def join(self, key: tuple[str, str], run: Run) -> Conversation:
+        """Give a run that was not opened yet the state of its conversation; the first one's own becomes it."""
+        with self._lock:
+            found = self._kept.pop(key, None)
+            if found is None:
+                found = Conversation(run.state)
+            self._kept[key] = found
+            if len(self._kept) > MAX_CONVERSATIONS:
+                self._kept.popitem(last=False)[1].state.closed = True
+        run.state = found.state
+        run.kept = True
+        return found
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._kept.clear()
