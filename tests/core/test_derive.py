@@ -59,7 +59,8 @@ def kind(result: Any, value: Any, *derive: Any, said: str = "", **rule: Any) -> 
 @pytest.mark.parametrize("name", COMPUTATIONS)
 def test_every_computation_of_the_table_can_be_declared_and_says_its_risk(name: str) -> None:
     row = COMPUTATIONS[name]
-    item = {"template": {"template": "image_{id}.jpg"}}.get(name, name)
+    needed = {"template": {"template": "image_{id}.jpg"}, "total": {"total": {"of": ["a.*.b"], "records": "c"}}}
+    item = needed.get(name, name)
     assert computation(item).rule == row.name == name
     assert row.brief.endswith(".")
     assert row.risk.endswith(".")
@@ -962,4 +963,10 @@ def test_an_expression_is_read_in_linear_time() -> None:
 
 def test_a_computation_of_the_policy_survives_as_json() -> None:
     made = computation({"percent": {"of": ["look.b", "user"], "round": 2}})
-    assert json.loads(json.dumps(made)) == ["percent", ["look.b", "user"], 2, "nearest", 2, "of", [], "", "", []]
+    unsaid = ["", "", []]
+    of_totals = ["", "", ""]
+    assert json.loads(json.dumps(made)) == [
+        *("percent", ["look.b", "user"], 2, "nearest", 2, "of", []),
+        *unsaid,
+        *of_totals,
+    ]

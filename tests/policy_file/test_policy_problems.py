@@ -314,6 +314,11 @@ class TestArguments:
             ("derive = ['template']", "a template is a text"),
             ("derive = [{ template = '{id}' }]", "needs literal text"),
             ("derive = [{ template = 'x{a.0}' }]", '"0" is an index'),
+            ("derive = ['total']", "total is a table with of and records"),
+            ("derive = [{ total = { of = ['a.*.b'] } }]", "total is a table with of and records"),
+            ("derive = [{ total = { of = ['a.0.b'], records = 'c' } }]", '"0" is an index'),
+            ("derive = [{ total = { of = ['a.*.b'], records = 'c.0.d' } }]", "a rule holds for every index"),
+            ("derive = [{ total = { of = ['a.*.b'], records = 'c', times = 'd.*' } }]", "a list is named itself"),
             ("derive = [{ percent = { digits = 1 } }]", "percent has no 'digits'; it reads of, form, round"),
         ],
     )

@@ -14,7 +14,7 @@ from typing import Annotated, Final, cast
 
 import typer
 
-from citespan.cli import approve, demo, doctor, policy, replay, suggest
+from citespan.cli import approve, demo, doctor, policy, replay, run, suggest
 from citespan.errors import EXIT_OK, EXIT_USAGE, CitespanError
 
 EXIT_INTERRUPTED: Final = 130
@@ -34,6 +34,7 @@ app.command(name="approve")(approve.command)
 app.command(name="demo")(demo.command)
 app.command(name="doctor")(doctor.command)
 app.command(name="replay")(replay.command)
+app.command(name="run", context_settings={"allow_interspersed_args": False})(run.command)
 app.command(name="suggest")(suggest.command)
 app.add_typer(policy.app, name="policy")
 

@@ -30,10 +30,11 @@ from citespan.core.policy import PLAIN, ArgumentRule, Weak
 from citespan.core.projections import normal_path
 from citespan.core.proposals import Approvals
 from citespan.core.schema import Schema
+from citespan.core.siblings import Others, Siblings
 from citespan.core.uncited import Marks
 from citespan.core.user import UserText
 
-__all__ = ["KEPT_EACH_END", "LIKE_ITS_FIELD", "MAX_STEPS", "Scope", "classify", "field_matches", "from_user"]
+__all__ = ["KEPT_EACH_END", "LIKE_ITS_FIELD", "MAX_STEPS", "Scope", "citing", "classify", "field_matches", "from_user"]
 
 #: accepted sources kept at each end of a leaf's candidates: the first and the newest always stay
 KEPT_EACH_END: Final = 4
@@ -74,6 +75,7 @@ def classify(
     accept: frozenset[Kind],
     weak: Weak,
     tool: str,
+    siblings: Siblings | None = None,
 ) -> Provenance:
     """The kind of a leaf, with its sources.
 
@@ -82,6 +84,7 @@ def classify(
 
     Args:
         place: the schema at the leaf. accept, weak: as resolved for the leaf. tool: the tool that is called.
+        siblings: all leaves of the call, for computations that use them.
     """
     value = leaf.value
     if type(value) is Opaque:
@@ -111,7 +114,8 @@ def classify(
         if approved is not None:
             options.append(Invented(approved))
     if declared and rule.derive and not any(not found.weak and found.kind in accept for found in options):
-        made = derive(value, rule.derive, _operands(leaf, scope, rule, weak), texts="number" in rule.admitted)
+        others = None if siblings is None else Others(siblings, leaf.path)
+        made = derive(value, rule.derive, _operands(leaf, scope, rule, weak, others), texts="number" in rule.admitted)
         if made is not None:
             options.append(made)
     if weak == "ignore":
@@ -184,15 +188,9 @@ def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak, also: tu
     Args:
         also: values that would become citable with it; no source may launder them either.
     """
-    places = scope.view.find(leaf.value)
-    if rule is not PLAIN and (rule.projections or rule.normalize) and leaf.role == "value":
-        for name in rule.admitted:
-            places += scope.view.image(name, leaf.value)
+    places = _places(leaf, scope, rule)
     if not places:
         return "nowhere"
-    if len(places) > _MAX_SCANNED:
-        half = _MAX_SCANNED // 2
-        places = places[:half] + places[-half:]
     judge = _Judge(leaf, scope, rule, weak, also)
     if len(places) == 1:
         source = judge.test(places[0])
@@ -208,6 +206,27 @@ def _observed(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak, also: tu
     if strong and len(strong) < len(sources):
         sources = strong + [source for source in sources if source.weak]
     return Observed(tuple(sources), not strong, () if strong else tuple(judge.wrapped))
+
+
+def _places(leaf: Leaf, scope: Scope, rule: ArgumentRule) -> list[Place]:
+    """The candidates of a leaf, oldest first; of very many the oldest and the newest."""
+    places = scope.view.find(leaf.value)
+    if rule is not PLAIN and (rule.projections or rule.normalize) and leaf.role == "value":
+        for name in rule.admitted:
+            places += scope.view.image(name, leaf.value)
+    if len(places) > _MAX_SCANNED:
+        half = _MAX_SCANNED // 2
+        places = places[:half] + places[-half:]
+    return places
+
+
+def citing(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> list[Place]:
+    """Every place that a leaf cites, oldest first. A common value names a place only where the field's name agrees."""
+    if type(leaf.value) is Opaque:
+        return []
+    judge = _Judge(leaf, scope, rule, "same_name")
+    tested = ((place, judge.test(place)) for place in _places(leaf, scope, rule))
+    return [place for place, source in tested if source is not None and not (source.weak and weak == "ignore")]
 
 
 def _joined(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Observed | None:
@@ -231,7 +250,7 @@ def _joined(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Observe
     return None
 
 
-def _operands(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Operands:
+def _operands(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak, others: Others | None) -> Operands:
     def tests(value: Any, fields: tuple[str, ...] | None) -> Callable[[Place], Source | None]:
         # a field that the computation names agrees by being named
         bound, counts = (rule, weak) if fields is None else (_bound(fields), "count")
@@ -240,7 +259,7 @@ def _operands(leaf: Leaf, scope: Scope, rule: ArgumentRule, weak: Weak) -> Opera
     def user(value: Any) -> FromUser | None:
         return from_user(value, scope)
 
-    return Operands(scope.view, scope.given, scope.said, tests, user, texts="number" in rule.admitted)
+    return Operands(scope.view, scope.given, scope.said, tests, user, texts="number" in rule.admitted, others=others)
 
 
 @lru_cache(maxsize=256)

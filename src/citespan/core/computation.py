@@ -32,6 +32,8 @@ class Computation(NamedTuple):
         terms: the most terms of a sum without fields. form: what percentage is taken, one of `PERCENTS`.
         by: offsets of a date: quantities ("1 hour") or fields; empty for what the user said. unit: of numbers in `by`.
         template: literal text with placeholders. constants: numbers that the policy supplies to an expression.
+        records, less, times: of a total, arguments of the same call: what names the records, what is taken away, and
+            what the sum is multiplied by; "" for none.
     """
 
     rule: str
@@ -44,6 +46,9 @@ class Computation(NamedTuple):
     unit: str = ""
     template: str = ""
     constants: tuple[int | float, ...] = ()
+    records: str = ""
+    less: str = ""
+    times: str = ""
 
     def __str__(self) -> str:
         """As a policy file writes it."""
@@ -51,6 +56,7 @@ class Computation(NamedTuple):
         said = {"form": self.form, "digits": self.digits, "round": self.digits}
         keys = {key: said.get(key, getattr(self, key, None)) for key in (*rule.keys, rule.short) if key}
         unsaid = {"of": (), "to": "nearest", "terms": 2, "form": "of", "by": (), "unit": "", "constants": ()}
+        unsaid |= {"records": "", "less": "", "times": ""}
         keys = {key: value for key, value in keys.items() if value is not None and value != unsaid.get(key)}
         if not keys or (self.rule == "round" and keys == {"digits": 0}):
             return self.rule
@@ -70,6 +76,7 @@ class Rule(NamedTuple):
     Args:
         brief, risk: what it yields, and how a value that nobody meant may follow; for the documentation.
         keys: keys of its table form. short: the key that { name = parameter } stands for, "" where there is none.
+        needs: keys that its table form must have; a computation that has some has no other form.
     """
 
     name: str
@@ -77,6 +84,12 @@ class Rule(NamedTuple):
     risk: str
     keys: tuple[str, ...] = ()
     short: str = ""
+    needs: tuple[str, ...] = ()
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether its bare name is a computation."""
+        return not self.needs and self.short != "template"
 
 
 _ROWS: Final = (
@@ -150,6 +163,16 @@ _ROWS: Final = (
         ("constants",),
         "constants",
     ),
+    Rule(
+        "total",
+        "The sum of one member of each record that the call itself cites: `records` are the arguments that name them, "
+        "`of` the member's field, with `*` for one key, the same in every record. `less` are other arguments that are "
+        "taken away, `times` is a list whose length it is multiplied by, or a number.",
+        "The right sum of the wrong records: of whatever the call cites, and of any member that a `*` admits.",
+        ("of", "records", "less", "times"),
+        "",
+        ("of", "records"),
+    ),
 )
 COMPUTATIONS: Final[dict[str, Rule]] = {row.name: row for row in _ROWS}
 
@@ -196,6 +219,11 @@ def _short(rule: Rule, parameter: Any) -> dict[str, Any]:
 
 def _whole(made: Computation) -> Computation:
     """Check what can be wrong only of the whole."""
+    needs = COMPUTATIONS[made.rule].needs
+    if not all(getattr(made, key) for key in needs):
+        raise ValueError(f"{made.rule} is a table with {' and '.join(needs)}")
+    if made.rule == "total" and USER in made.of:
+        raise ValueError("a total adds up members of results; take what the user said away with less")
     if made.rule == "template":
         _check_template(made.template)
     if made.rule in {"difference", "product"} and len(made.of) == 1:
@@ -291,6 +319,18 @@ def _by(value: Any) -> tuple[str, ...]:
     return tuple(offsets)
 
 
+def _argument(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError('an argument of the call is a text: "items.*.item_id"')
+    return value
+
+
+def _list(value: Any) -> str:
+    if "*" in _argument(value):
+        raise ValueError('a list is named itself, not by its members: times = "passengers"')
+    return str(value)
+
+
 def _template(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError('a template is a text: { template = "image_{id}.jpg" }')
@@ -316,4 +356,7 @@ _READERS: Final[dict[str, Any]] = {
     "unit": _choice(UNIT_NAMES),
     "template": _template,
     "constants": _constants,
+    "records": _argument,
+    "less": _argument,
+    "times": _list,
 }

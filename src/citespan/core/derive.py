@@ -19,6 +19,7 @@ from citespan.core.kinds import Derived, Source
 from citespan.core.moments import before, moment
 from citespan.core.operands import Operand, Operands
 from citespan.core.said_dates import in_year
+from citespan.core.totals import total
 
 #: combinations of operands that are tried, and the sources that are kept of them
 MAX_TRIED: Final = 8_192
@@ -249,4 +250,5 @@ _RULES: Final[dict[str, Callable[[Any, Computation, Operands, bool], Found]]] = 
     "date_in_year": in_year,
     "template": _template,
     "expression": _expression,
+    "total": total,
 }

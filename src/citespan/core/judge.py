@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
 
-from citespan.core.classify import Scope, classify
+from citespan.core.classify import Scope, citing, classify
 from citespan.core.decision import Decision, Finding, Mode, Tag, Violation, verdict
 from citespan.core.freetext import TokenKind, count, scan
-from citespan.core.kinds import Invented, Kind
+from citespan.core.kinds import Invented, Kind, Provenance
 from citespan.core.leaves import Leaf, Snapshot, dotted
 from citespan.core.opaque import Opaque
+from citespan.core.places import Place
 from citespan.core.policy import ArgumentRule
 from citespan.core.resolve import Resolved
 from citespan.core.schema import UNKNOWN, Schema
+from citespan.core.siblings import Siblings
 
 
 class Call(NamedTuple):
@@ -75,13 +78,12 @@ def tag(call: Call, scope: Scope, rules: Resolved) -> tuple[Tag, ...]:
     schema, allow = call.schema, rules.allow
     tool = call.tool if call.server is None else f"{call.server}/{call.tool}"
     plain = not rules.arguments
+    siblings = None if plain else _siblings(call, scope, rules, tool)
     for leaf in call.snapshot.leaves:
-        place = schema
-        for step in leaf.path:
-            place = place.at(step)
         rule = rules.argument(leaf)
         accept = rules.accept if plain else accepted(rule, rules)
-        provenance = classify(leaf, place, scope, rule, accept, rule.weak or rules.weak, tool)
+        weak = rule.weak or rules.weak
+        provenance = classify(leaf, _described(leaf, schema), scope, rule, accept, weak, tool, siblings)
         # where the policy names the sources, an exemption of the whole argument does not undo that
         allowed = leaf.path[0] in allow and rule.sources is None
         counted = not allowed and provenance.kind not in accept
@@ -91,6 +93,28 @@ def tag(call: Call, scope: Scope, rules: Resolved) -> tuple[Tag, ...]:
             counted = rules.scan == "count" and bool(tokens)
         tags.append(Tag(leaf, provenance, counted, allowed, rule.sources is not None, tokens))
     return tuple(tags)
+
+
+def _described(leaf: Leaf, place: Schema) -> Schema:
+    for step in leaf.path:
+        place = place.at(step)
+    return place
+
+
+def _siblings(call: Call, scope: Scope, rules: Resolved, tool: str) -> Siblings:
+    """The leaves of a call as operands of each other: each by itself, without what is computed of others."""
+
+    def judge(leaf: Leaf) -> Provenance:
+        rule = replace(rules.argument(leaf), derive=())
+        accept, weak = accepted(rule, rules), rule.weak or rules.weak
+        return classify(leaf, _described(leaf, call.schema), scope, rule, accept, weak, tool)
+
+    def cites(leaf: Leaf) -> list[Place]:
+        rule = rules.argument(leaf)
+        return citing(leaf, scope, rule, rule.weak or rules.weak)
+
+    vouching = (leaf for leaf in call.snapshot.leaves if leaf.role == "value" and leaf.path[0] not in rules.allow)
+    return Siblings(vouching, judge, cites)
 
 
 def _uncited_tokens(leaf: Leaf, scope: Scope, rules: Resolved, tool: str) -> tuple[tuple[TokenKind, int], ...]:

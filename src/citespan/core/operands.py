@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from citespan.core import dates
 from citespan.core.computation import USER
@@ -14,6 +14,7 @@ from citespan.core.kinds import FromUser, Source
 from citespan.core.ledger import View
 from citespan.core.moments import Moment, Offset, quantities, quantity, unit_offset, written
 from citespan.core.places import Place, field_of, path_of
+from citespan.core.siblings import Others
 from citespan.core.user import UserText
 
 #: operands of one computation, and how many of them the user may have said
@@ -28,6 +29,7 @@ MAX_ALIKE: Final = 2
 MAX_SAID_CHARS: Final = 100_000
 MAX_OFFSETS: Final = 32
 
+T = TypeVar("T")
 Test = Callable[[Place], Source | None]
 
 
@@ -53,9 +55,10 @@ class Operands:
         tests: the test of a place as source of an operand, made for (value, declared fields).
         user: whether the user declared or said a value.
         texts: whether numbers that are text count (projection `number`).
+        others: the other arguments of the call; None where the leaf is not one of a call's.
     """
 
-    __slots__ = ("_given", "_said", "_tests", "_texts", "_user", "_view")
+    __slots__ = ("_given", "_said", "_texts", "_user", "_view", "others", "tests")
 
     def __init__(
         self,
@@ -66,13 +69,19 @@ class Operands:
         user: Callable[[Any], FromUser | None],
         *,
         texts: bool,
+        others: Others | None = None,
     ) -> None:
         self._view = view
         self._given = given
         self._said = said
-        self._tests = tests
+        self.tests = tests
         self._user = user
         self._texts = texts
+        self.others = others
+
+    def locked(self, question: Callable[[], T]) -> T:
+        """Ask something of places that were found, while nothing is added to the ledger."""
+        return self._view.ledger.ask(lambda _: question())
 
     def numbers(self, field: str | None = None) -> list[Operand]:
         """Cited numbers, newest first: of one field, of the user (`"user"`), or, without a field, of both."""
@@ -111,7 +120,7 @@ class Operands:
         places = self._view.find(value)
         if self._texts:
             places += self._view.image("number", value)
-        test = self._tests(value, None)
+        test = self.tests(value, None)
         return self._first(value, places, test) or self._said_value(value)
 
     def text(self, text: str, name: str) -> Operand | None:
@@ -125,9 +134,9 @@ class Operands:
         number = number_of(text)
         places = self._view.find(text) + ([] if number is None else self._view.find(number))
         if "." in name:
-            return self._first(text, places, self._tests(text, (name,)))
+            return self._first(text, places, self.tests(text, (name,)))
         named = [place for place in places if field_of(place).rpartition(".")[2].casefold() == name.casefold()]
-        return self._first(text, named, self._tests(text, None)) or self._said_value(text)
+        return self._first(text, named, self.tests(text, None)) or self._said_value(text)
 
     def moment(self, when: Moment, fields: tuple[str, ...]) -> Operand | None:
         """A date, a time, or a date-time that is cited, or that the user said."""
@@ -135,7 +144,7 @@ class Operands:
             for allowed in fields or (None,):
                 if allowed == USER:
                     continue
-                source = self._tests(place.value, None if allowed is None else (allowed,))(place)
+                source = self.tests(place.value, None if allowed is None else (allowed,))(place)
                 if source is not None and _same_zone(place.value, when):
                     return Operand(place.value, (source,), source.weak, ("moment", place.value))
         if fields and USER not in fields:
@@ -158,7 +167,7 @@ class Operands:
                 yield constant, None
                 continue
             for place in self._view.field(declared, MAX_OPERANDS):
-                source = self._tests(place.value, (declared,))(place)
+                source = self.tests(place.value, (declared,))(place)
                 offset = _of_field(place.value, unit) if source is not None else None
                 if source is not None and offset is not None:
                     yield offset, Operand(place.value, (source,), source.weak, ("offset", place.value))
@@ -174,7 +183,7 @@ class Operands:
         for place in places:
             source = test(place)
             if source is not None:
-                found = Operand(value, (source,), source.weak, _spot(place))
+                found = Operand(value, (source,), source.weak, spot_of(place))
                 if not source.weak:
                     return found
                 weak = weak or found
@@ -190,14 +199,14 @@ class Operands:
         if self._given.upto:
             for place in self._given.numbers(MAX_OPERANDS, texts=self._texts):
                 value = _number(place)
-                yield Operand(value, (), is_weak(value), ("given", *_spot(place)))
+                yield Operand(value, (), is_weak(value), ("given", *spot_of(place)))
 
     def _tested(self, places: Iterable[Place], fields: tuple[str, ...] | None) -> Iterator[Operand]:
         for place in places:
             value = _number(place) if type(place.value) is not str or self._texts else None
-            source = None if value is None else self._tests(value, fields)(place)
+            source = None if value is None else self.tests(value, fields)(place)
             if source is not None:
-                yield Operand(value, (source,), source.weak, _spot(place))
+                yield Operand(value, (source,), source.weak, spot_of(place))
 
 
 def _number(place: Place) -> Any:
@@ -207,7 +216,8 @@ def _number(place: Place) -> Any:
     return held if type(held) is int or type(held) is float else None
 
 
-def _spot(place: Place) -> tuple[Hashable, ...]:
+def spot_of(place: Place) -> tuple[Hashable, ...]:
+    """What tells a place from every other one."""
     return (place.node.owner.ordinal, path_of(place), place.value if place.node.via else None)
 
 

@@ -94,6 +94,10 @@ class Ticket:
         self._covered = True
         return True
 
+    def uncover(self) -> None:
+        """The hook further in that was covered saw the call fail: a framework's next try of it is this very call."""
+        self._covered = False
+
     def _same_rules(self, server: str | None) -> bool:
         judgement = self._judgement
         run, rules = judgement.run, judgement.rules

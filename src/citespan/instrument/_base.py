@@ -85,8 +85,9 @@ class Refusal(NamedTuple):
 class Covered:
     """A call that a hook further out judges: that one has the ticket."""
 
-    def __init__(self, arguments: Mapping[str, Any] | None) -> None:
+    def __init__(self, arguments: Mapping[str, Any] | None, ticket: Ticket) -> None:
         self.arguments = arguments
+        self.ticket = ticket
         self.context = otel_context.get_current()
 
 
@@ -109,7 +110,7 @@ def hold(adapter: Adapter, read: Callable[[], Call]) -> Held:
         why = why or f"the {adapter.name} adapter could not read the call ({type(error).__name__})"
     outer = current_call()
     if why is None and outer is not None and outer.covers(call.tool.name, call.arguments, call.tool.server):
-        return Covered(call.arguments)
+        return Covered(call.arguments, outer)
     return begin(call.tool, call.arguments, step=call.step, call_id=call.call_id, trouble=why, reparsed=call.reparsed)
 
 
@@ -135,6 +136,8 @@ def fail(held: Held, error: BaseException) -> None:
     """The body raised."""
     if isinstance(held, Ticket):
         held.fail(error)
+    else:
+        held.ticket.uncover()
 
 
 def call(

@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from citespan.learn import totals
 from citespan.learn.dated import Dates, by_chance, is_of_dates, needed
 from citespan.learn.draft import ArgumentDraft, Key, Line, ToolDraft
 from citespan.learn.evidence import Evidence, Explanation, Place, Runs
 from citespan.learn.looks import CHOICES, NAMED, NAMING, Look, identifies, is_run, look
 from citespan.learn.profiles import Profile
 from citespan.learn.tasks import Tasks
+from citespan.learn.written import item
 from citespan.policy_file import checks
 
 #: the share of an argument's values that may name something, above which it is no commentary
@@ -143,11 +145,13 @@ class Decider:
         named = identifies(argument)
         dates = self._of_dates(argument, place)
         derive = [] if named else _finer(self._explained(place, "derive", self._profile.derive))
+        derive = totals.as_well(place, derive)
+        plain = [] if named or _SECRET.search(argument) else self._values(place, totals.runs_of(place, derive))
         found: dict[Key, list[Line]] = {
             "from": self._sources(place),
             "projections": self._explained(place, "argument", self._profile.argument),
             "derive": derive + dates.get("derive", []),
-            "values": [] if named or _SECRET.search(argument) else self._values(place) + dates.get("values", []),
+            "values": [] if named or _SECRET.search(argument) else plain + dates.get("values", []),
         }
         return {key: lines for key, lines in found.items() if lines}
 
@@ -157,13 +161,15 @@ class Decider:
         constants = [] if computed or _SECRET.search(argument) else self._dates.constants(argument, place)
         return {"derive": computed} if computed else {"values": constants} if constants else {}
 
-    def _values(self, place: Place) -> list[Line]:
-        """Declared values: few choices, each seen in enough tasks; nothing that names a thing."""
+    def _values(self, place: Place, computed: set[int]) -> list[Line]:
+        """Declared values: few choices, each seen in enough tasks; nothing that names a thing, or was `computed`."""
         if place.full:
             return []
         kinds: dict[str, dict[Any, Runs]] = {"bool": {}, "small": {}, "text": {}}
         for (_, value), runs in place.values.items():
             seen = look(value)
+            if seen == "small" and runs.numbers <= computed:
+                continue
             if seen in {"bool", "small"}:
                 kinds[seen][value] = runs
             elif seen in CHOICES or value == "":
@@ -230,7 +236,7 @@ class Decider:
             tries = sum(place.chance[explanation][1] for explanation in explanations)
             if self._count(*runs) >= least and by_chance(hits, tries) <= self._profile.chance:
                 note = f"explains {hits} of {tries} made-up values as well" if tries else ""
-                line = Line(_declared(what), self._count(*runs), sum(one.times for one in runs), note)
+                line = Line(item(what), self._count(*runs), sum(one.times for one in runs), note)
                 backed.append((line, set().union(*(one.numbers for one in runs))))
         return [line for line, _ in needed(backed)]
 
@@ -283,10 +289,6 @@ class Decider:
         return found
 
 
-def _declared(what: str) -> Any:
-    """A projection or computation as the policy file writes it: `sum`, or `{ round = 2 }`."""
-    name, blank, parameter = what.partition(" ")
-    return {name: int(parameter) if parameter.isdecimal() else parameter} if blank else name
 
 
 def _finer(lines: list[Line]) -> list[Line]:

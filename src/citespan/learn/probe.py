@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, Final
 
 from citespan.core.computation import computation
@@ -18,9 +19,11 @@ from citespan.core.leaves import Leaf
 from citespan.core.policy import ArgumentRule, Output, Policy
 from citespan.core.projections import PROJECTIONS
 from citespan.core.resolve import Resolved
+from citespan.learn import totals
 from citespan.learn.evidence import Explanation
 from citespan.learn.looks import look
 from citespan.learn.recorded import Moment, put
+from citespan.learn.written import item
 from citespan.policy_file.checks import ready
 from citespan.replay import AsRecorded
 
@@ -105,7 +108,7 @@ class Probes:
         if cited is not None:
             yield cited, 0, 0
             return
-        for declared in _candidates(tag.leaf.value):
+        for declared in chain(_candidates(tag.leaf.value), totals.candidates(moment, tag)):
             probe = self._computing(declared)
             if moment.instead(moment.call.arguments, probe).tags[index].provenance.kind != "derived":
                 continue
@@ -119,10 +122,10 @@ class Probes:
     def _computing(self, declared: str) -> Probe:
         probe = self._derive.get(declared)
         if probe is None:
-            name, _, parameter = declared.partition(" ")
-            made = [{name: int(parameter) if parameter.isdecimal() else parameter} if parameter else name]
-            names = SAID_DATES if declared == SAID_DATE else made
-            projections = ("number",) if name not in {SAID_DATE, *SAID_DATES} else ()
+            made = item(declared)
+            names = SAID_DATES if declared == SAID_DATE else [made]
+            dated = {SAID_DATE, *SAID_DATES}
+            projections = () if declared.partition(" ")[0] in dated else ("number",)
             rule = ArgumentRule(derive=tuple(map(computation, names)), projections=projections, accept=_ACCEPT)
             probe = self._derive[declared] = Probe(self._policy, rule)
         return probe

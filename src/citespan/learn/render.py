@@ -180,6 +180,8 @@ def _value(value: Any) -> str:
         return "true" if value else "false"
     if type(value) is dict:
         return "{ " + ", ".join(f"{_key(name)} = {_value(inner)}" for name, inner in value.items()) + " }"
+    if type(value) is list:
+        return "[" + ", ".join(map(_value, value)) + "]"
     return repr(value)
 
 

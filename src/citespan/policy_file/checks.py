@@ -158,6 +158,8 @@ def derivation(item: Any) -> Computation:
     for operand in (*made.of, *(name for name in named if "." in name), *(by for by in made.by if not quantity(by))):
         if operand != USER:
             field(operand)
+    for name in filter(None, (made.records, made.less, made.times)):
+        argument(name)
     return made
 
 

@@ -41,6 +41,7 @@ _OF = {
 }
 _DIGITS = {"type": "integer", "minimum": -6, "maximum": MAX_DIGITS}
 _OFFSET = {"type": "string", "minLength": 3}
+_ARGUMENT = {"type": "string", "pattern": r"^[^.]+(\.[^.]+)*$"}
 #: each key of a computation's parameter
 _KEYS: dict[str, Any] = {
     "of": _OF,
@@ -53,6 +54,9 @@ _KEYS: dict[str, Any] = {
     "unit": {"type": "string", "enum": list(UNIT_NAMES)},
     "template": {"type": "string", "minLength": 3, "maxLength": MAX_TEMPLATE},
     "constants": {"type": "array", "items": {"type": "number"}, "maxItems": MAX_CONSTANTS},
+    "records": _ARGUMENT,
+    "less": _ARGUMENT,
+    "times": {"type": "string", "pattern": r"^[^.*]+(\.[^.*]+)*$"},
 }
 
 
@@ -61,11 +65,12 @@ def _parameter(rule: Rule) -> dict[str, Any]:
     forms: list[dict[str, Any]] = [_KEYS[rule.short]] if rule.short else []
     if rule.name == "expression":
         forms.append({"const": True})
-    if "of" in rule.keys and rule.short != "by":
+    if "of" in rule.keys and rule.short != "by" and not rule.needs:
         forms.append(_OF)
     if rule.keys:
         keys = {key: _KEYS[key] for key in rule.keys}
-        forms.append({"type": "object", "properties": keys, "additionalProperties": False})
+        needs = {"required": list(rule.needs)} if rule.needs else {}
+        forms.append({"type": "object", "properties": keys, "additionalProperties": False, **needs})
     return {"anyOf": forms, "description": rule.brief}
 
 
@@ -138,7 +143,10 @@ Computation = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "enum": [name for name in COMPUTATIONS if name != "template"]},
+                {
+                    "type": "string",
+                    "enum": [name for name, rule in COMPUTATIONS.items() if name != "template" and not rule.needs],
+                },
                 {
                     "type": "object",
                     "properties": {name: _parameter(rule) for name, rule in COMPUTATIONS.items()},
