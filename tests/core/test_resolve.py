@@ -16,7 +16,7 @@ def test_without_a_rule_the_defaults_hold() -> None:
     rules = resolve(Policy(), "list_files", None)
     assert (rules.mode, rules.on_violation, rules.max_assumed, rules.weak) == ("enforce", "tell", 0, "count")
     assert rules.accept == {"observed", "user", "schema", "invented"}
-    assert rules.allow == ALLOW == {"reason", "comment"}
+    assert rules.allow == ALLOW == {"reason", "comment", "summary"}
 
 
 def test_a_glob_covers_the_tools_that_it_matches_and_no_other() -> None:

@@ -17,7 +17,7 @@ Scan: TypeAlias = Literal["report", "count", "off"]
 Output: TypeAlias = Literal["data", "computed", "model"]
 
 ACCEPT: Final[frozenset[Kind]] = frozenset({"observed", "user", "schema", "invented"})
-ALLOW: Final[frozenset[str]] = frozenset({"reason", "comment"})
+ALLOW: Final[frozenset[str]] = frozenset({"reason", "comment", "summary"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
