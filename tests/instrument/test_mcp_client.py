@@ -27,7 +27,7 @@ from citespan.errors import UsageError
 from citespan.guard.ports import ToolCall
 from citespan.guard.registry import NoSpan, NoTelemetry, registry
 from citespan.guard.run import Run
-from citespan.instrument import NotActive, activate, deactivate, mcp_client
+from citespan.instrument import NotActive, _mcp, activate, deactivate, mcp_client
 from citespan.otel.telemetry import OtelTelemetry
 
 TEXT = {"type": "string"}
@@ -333,7 +333,7 @@ def test_an_unsampled_trace_is_still_guarded(watch: Watch, notes: Path) -> None:
 def test_the_span_of_the_sdk_is_a_child_of_ours_and_the_trace_context_follows(
     watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The body runs under the call's span; mcp 2.x hands that context on to the server."""
+    """The body runs under the call's span, and its context goes to the server: by mcp 2.x itself, else by us."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -350,12 +350,23 @@ def test_the_span_of_the_sdk_is_a_child_of_ours_and_the_trace_context_follows(
     ours = next(span for span in exporter.get_finished_spans() if span.name == "execute_tool a")
     assert ours.attributes is not None
     assert ours.attributes["provenance.status"] == "ok"
+    sender = ours.context
     if MAJOR > 1:
         theirs = next(span for span in exporter.get_finished_spans() if span.name == "MCP send tools/call a")
         assert theirs.parent is not None
         assert theirs.parent.span_id == ours.context.span_id
-        traceparent = wire.seen("tools/call")[0]["_meta"]["traceparent"]
-        assert traceparent.startswith(f"00-{ours.context.trace_id:032x}-{theirs.context.span_id:016x}-")
+        sender = theirs.context
+    traceparent = wire.seen("tools/call")[0]["_meta"]["traceparent"]
+    assert traceparent.startswith(f"00-{ours.context.trace_id:032x}-{sender.span_id:016x}-")
+
+
+def test_a_trace_context_that_the_host_sends_is_left_alone() -> None:
+    """With mcp 1.x the adapter adds one only where there is none, and none where no span is current."""
+    theirs = f"00-{7:032x}-{8:016x}-01"
+    with TracerProvider().get_tracer("host").start_as_current_span("call"):
+        assert _mcp.carry({"traceparent": theirs}) == {"traceparent": theirs}
+        assert _mcp.carry({"ticket": "T-1"}).keys() == {"ticket", "traceparent"}
+    assert _mcp.carry(None) == {}
 
 
 # --- how results are read
@@ -493,7 +504,7 @@ def test_concurrent_first_calls_list_the_tools_once(watch: Watch, tmp_path: Path
 
 def test_a_listing_without_an_end_is_left(watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The walk through the pages is bounded, and what it saw counts."""
-    monkeypatch.setattr(mcp_client, "MAX_PAGES", 3)
+    monkeypatch.setattr(_mcp, "MAX_PAGES", 3)
     wire = Wire(tmp_path, listings=[[[tool("a")]]], results={"a": [says("1")]}, endless=True)
 
     async def story() -> Any:
@@ -693,7 +704,7 @@ def test_a_mistake_in_the_adapter_denies(watch: Watch, notes: Path, monkeypatch:
     def broken(self: object, name: str) -> None:
         raise KeyError(name)
 
-    monkeypatch.setattr(mcp_client.Catalog, "tool", broken)
+    monkeypatch.setattr(_mcp.Catalog, "tool", broken)
 
     async def story() -> Any:
         async with connect("notes_server.py", notes) as session:
@@ -718,7 +729,7 @@ def test_a_result_that_cannot_be_read_reaches_the_caller_and_teaches_nothing(
         async with connect("notes_server.py", notes) as session:
             with Run("r"):
                 with monkeypatch.context() as patched:
-                    patched.setattr(mcp_client, "_read", broken)
+                    patched.setattr(mcp_client, "read", broken)
                     listed = await session.call_tool("list_notes", {})
                 return [
                     is_error(listed),
@@ -844,5 +855,15 @@ def test_a_version_that_is_not_supported_when_it_is_imported(otherwise: str, sai
 
 def test_an_unknown_adapter_is_a_usage_error() -> None:
     """The message lists those that there are."""
-    with pytest.raises(UsageError, match="there are: mcp"):
+    with pytest.raises(UsageError, match=r"there are: .*mcp"):
         activate("crewmate")
+
+
+def test_a_scope_that_another_adapter_guards_as_well_stays_enforced() -> None:
+    """Client and server of one SDK share a tracer: switching one off does not open the other."""
+    activate("mcp")
+    activate("mcp-server")
+    deactivate("mcp")
+    assert mcp_client.SCOPE in registry.enforced_scopes
+    deactivate("mcp-server")
+    assert mcp_client.SCOPE not in registry.enforced_scopes

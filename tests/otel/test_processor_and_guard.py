@@ -21,6 +21,7 @@ from citespan.core.policy import Policy
 from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
 from citespan.guard.registry import registry
+from citespan.otel.exporter import ProvenanceSpanExporter
 from citespan.otel.processor import ProvenanceSpanProcessor
 from citespan.otel.telemetry import OtelTelemetry
 
@@ -43,6 +44,15 @@ class TestWithTheGuard:
         with citespan.run(inputs={"path": "zz.py"}), self._body_of("patch_file", path="zz.py"):
             agent.call("patch_file", {"path": "zz.py"}, {"ok": True})
         assert ("execute_tool patch_file", None) in statuses(spans)
+
+    def test_what_is_exported_of_a_native_span_inside_a_judged_call_is_not_called_unguarded(
+        self, agent: Agent, spans: InMemorySpanExporter
+    ) -> None:
+        exported = InMemorySpanExporter()
+        with citespan.run(inputs={"path": "zz.py"}), self._body_of("patch_file", path="zz.py"):
+            agent.call("patch_file", {"path": "zz.py"}, {"ok": True})
+        ProvenanceSpanExporter(exported).export(spans.get_finished_spans())
+        assert ("execute_tool patch_file", "unguarded") not in statuses(exported)
 
     def test_the_same_tool_with_other_arguments_inside_it_is_another_call(self, agent: Agent) -> None:
         with citespan.run(), self._body_of("patch_file"), pytest.raises(ProvenanceDenied):

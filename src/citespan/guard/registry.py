@@ -64,13 +64,14 @@ class AdapterState(NamedTuple):
         phase: "waiting" for its framework to be imported; "active"; "refusing": the framework is one that it cannot
             guard, and every tool call is denied; "failed": it cannot guard it, and calls are not guarded.
         version: of the framework, None where it is not known yet. reason: why it refuses or failed.
-        patched: what it replaced, in order.
+        patched: what it replaced, in order. scopes: whose tool spans it guards.
     """
 
     phase: Phase
     version: str | None = None
     reason: str | None = None
     patched: tuple[Patched, ...] = ()
+    scopes: tuple[str, ...] = ()
 
 
 class Registry:

@@ -109,7 +109,7 @@ class Run:
         if not isinstance(reading, Recorded):
             raise UsageError(f"inputs of run {self.name!r} are no JSON ({reading.reason}): pass plain values")
         self.state.given.record("inputs", reading.data)
-        for text in _texts(orjson.loads(reading.data)):
+        for text in texts(orjson.loads(reading.data)):
             self.state.said.say(text)
 
     def user(self, text: str) -> None:
@@ -288,7 +288,7 @@ class Run:
         self.__exit__(kind, error, traceback)
 
 
-def _texts(value: Any) -> list[str]:
+def texts(value: Any) -> list[str]:
     """Every text in a declared input."""
     found: list[str] = []
     waiting = [value]

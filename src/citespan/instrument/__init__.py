@@ -35,8 +35,8 @@ __all__ = [
 #: adapter -> its module, which holds an `ADAPTER`
 ADAPTERS: Final = MappingProxyType(
     {
-        "langchain": "citespan.instrument.langchain",
         "fastmcp": "citespan.instrument.fastmcp",
+        "langchain": "citespan.instrument.langchain",
         "mcp": "citespan.instrument.mcp_client",
         "mcp-server": "citespan.instrument.mcp_server",
         "openai-agents": "citespan.instrument.openai_agents",

@@ -8,7 +8,7 @@ goes wrong in its reading denies the call.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from opentelemetry import context as otel_context
@@ -19,7 +19,7 @@ from citespan.guard.context import current_call, current_run
 from citespan.guard.guard import begin
 from citespan.guard.ports import Tool
 from citespan.guard.registry import registry
-from citespan.guard.run import Run
+from citespan.guard.run import Run, texts
 from citespan.guard.steps import drive, drive_async
 from citespan.guard.ticket import Ticket
 from citespan.guard.trouble import report
@@ -228,20 +228,33 @@ def open_run(adapter: Adapter, read: Callable[[], Conversation]) -> Opened:
     ready()
     try:
         conversation = read()
-        run = Run(conversation.name, conversation.inputs, run_id=conversation.key)
     except Exception as error:
         report("could not read (so nothing that was said counts) a run of", adapter.title, error)
         conversation = Conversation()
-        run = Run()
-    said: Iterable[str] = conversation.said
+    run = Run(conversation.name, run_id=conversation.key)
+    known = None
     if conversation.key is not None:
-        said = registry.conversations.join((adapter.name, conversation.key), run).unheard(said)
+        known = registry.conversations.join((adapter.name, conversation.key), run)
     context = run.attach(otel_context.get_current())
     opened = current_run(context)
     if opened is not None:
-        for text in said:
+        # inside another run it is that one's ledger that hears, and it may not have heard these yet
+        for text in conversation.said if known is None or opened is not run else known.unheard(conversation.said):
             opened.user(text)
+        _declare(adapter, opened, conversation.inputs)
     return Opened(run, context)
+
+
+def _declare(adapter: Adapter, run: Run, inputs: Mapping[str, Any] | None) -> None:
+    """Declare inputs to the run that is open, whichever one it joined; to one inside a tool's body nothing is said."""
+    if not inputs:
+        return
+    try:
+        run.observe("inputs", dict(inputs))
+        for text in texts(inputs):
+            run.user(text)
+    except Exception as error:
+        report("could not read (so they cannot be cited) the inputs of a run of", adapter.title, error)
 
 
 @contextlib.contextmanager

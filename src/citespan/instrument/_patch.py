@@ -90,6 +90,7 @@ class Adapter:
         run, step: what a run is keyed by and what a step is, for the documentation.
         tell, abort: how a refusal reaches the model, and the caller of the run.
         patches_of: the patches of an installed version, where they differ by version.
+        serves: it guards a server, whose calls come from a client elsewhere.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Adapter:
     tell: str = ""
     abort: str = ""
     patches_of: Callable[[Version], tuple[Patch, ...]] | None = None
+    serves: bool = False
 
 
 def installed(adapter: Adapter) -> str | None:
@@ -160,7 +162,7 @@ def activate(adapter: Adapter) -> None:
     before = registry.adapters.get(adapter.name)
     try:
         version = require(adapter)
-        registry.adapters[adapter.name] = AdapterState("active", version, None, before.patched if before else ())
+        registry.adapters[adapter.name] = AdapterState("active", version, None, before.patched if before else (), adapter.scopes)
         for patch in patches(adapter, version):
             _put(adapter, patch, import_module(patch.module))
     except NotActive:
@@ -178,7 +180,7 @@ def activate_when_imported(adapter: Adapter, otherwise: Otherwise = "report") ->
     if adapter.name in registry.adapters:
         return
     version = installed(adapter)
-    registry.adapters[adapter.name] = AdapterState("waiting", version)
+    registry.adapters[adapter.name] = AdapterState("waiting", version, scopes=adapter.scopes)
     try:
         wanted = patches(adapter, version)
     except NotActive as reason:
@@ -247,7 +249,8 @@ def deactivate(adapter: Adapter) -> None:
         else:
             setattr(owner, attribute, original)
     del registry.adapters[adapter.name]
-    registry.enforced_scopes.difference_update(adapter.scopes)
+    shared = {scope for other in registry.adapters.values() if other.phase == "active" for scope in other.scopes}
+    registry.enforced_scopes.difference_update(set(adapter.scopes) - shared)
 
 
 def try_out(adapter: Adapter) -> None:

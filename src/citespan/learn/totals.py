@@ -18,6 +18,7 @@ from citespan.learn.draft import Line
 from citespan.learn.evidence import Place as Seen
 from citespan.learn.recorded import Moment
 from citespan.learn.written import item
+from citespan.policy_file.checks import derivation
 
 #: arguments of one pattern, keys below a record, and choices that are looked at
 MAX_NAMED: Final = 16
@@ -55,9 +56,18 @@ def candidates(moment: Moment, tag: Tag) -> Iterator[str]:
     rest = _sum_of(cited.pop(own, []))
     if rest is None:
         return
-    found = _tables(moment, own, (wanted + rest) * UNIT, cited)
+    found = filter(_can_be_written, _tables(moment, own, (wanted + rest) * UNIT, cited))
     for table in islice(found, MAX_FOUND):
         yield f"total {json.dumps(table)}"
+
+
+def _can_be_written(table: dict[str, Any]) -> bool:
+    """Whether a policy file can say it: names of a recording may hold anything."""
+    try:
+        derivation({"total": table})
+    except ValueError:
+        return False
+    return True
 
 
 def _tables(moment: Moment, own: str, goal: int, cited: dict[str, list[Tag]]) -> Iterator[dict[str, Any]]:
@@ -108,7 +118,9 @@ def _records(ledger: Ledger, tags: list[Tag]) -> list[_Members]:
 
 def _members(places: list[Place]) -> _Members:
     found: _Members = {}
-    records = (one for place in reversed(places) for one in alike(place))
+    # of a tool with such a name nothing can be said: its field would be one of every tool's
+    named = (place for place in reversed(places) if "*" not in place.node.owner.tool)
+    records = (one for place in named for one in alike(place))
     for record in islice(records, totals.MAX_RECORDS):
         for keys, field, held in every_number(record, MAX_DEPTH):
             number = scaled(held)

@@ -83,7 +83,7 @@ class OtelTelemetry:
     def start_call(self, call: ToolCall, decision: Decision, context: Context, *, guard_seconds: float) -> CallSpan:
         """Start the call's span, or describe the call on the framework's own span for it."""
         current = trace.get_current_span(context)
-        if _is_for(current, call.tool, context):
+        if _is_for(current, call, context):
             mark_judged(current)
             self._describe(current, call, decision, context, guard_seconds, again=take_told(current))
             return AdoptedSpan(current, reference(current))
@@ -197,14 +197,20 @@ def _own(span: Span, parent: Span) -> OwnSpan | NoSpan:
     return OwnSpan(span, reference(span))
 
 
-def _is_for(span: Span, tool: str, context: Context) -> bool:
-    """Whether a framework opened this span for a call of this tool, and no other call has taken it."""
+def _is_for(span: Span, call: ToolCall, context: Context) -> bool:
+    """Whether a framework opened this span for a call, and no other call has taken it.
+
+    It may have another name for the tool (a prefix before an MCP server's); then the id of the call is the same.
+    """
     if not span.is_recording():
         return False
     scope = getattr(span, "instrumentation_scope", None)
     if scope is not None and scope.name == semconv.SCOPE:
         return False
     attributes = getattr(span, "attributes", None)
-    if attributes is None or tool_of(getattr(span, "name", ""), attributes) != tool:
+    named = None if attributes is None else tool_of(getattr(span, "name", ""), attributes)
+    if attributes is None or named is None:
+        return False
+    if named != call.tool and (call.call_id is None or attributes.get(semconv.TOOL_CALL_ID) != call.call_id):
         return False
     return adopted(context) is not span

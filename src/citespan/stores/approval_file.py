@@ -27,7 +27,7 @@ MAX_PROBLEMS: Final = 100
 DIGEST_BYTES: Final = 16
 _COMMON: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
 _READ: Final = os.O_RDONLY | _COMMON
-_APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _COMMON
+_APPEND: Final = os.O_WRONLY | os.O_APPEND | _COMMON
 
 
 class ApprovalsError(CitespanError):
@@ -60,8 +60,20 @@ class Approval(NamedTuple):
     time: str | None = None
 
 
+class Content(NamedTuple):
+    """What was read of a file, and what tells that file from every other one, whatever its name is."""
+
+    data: bytes
+    file: tuple[int, int]
+
+
 def read(path: Path) -> bytes:
-    """The bytes of a file that nobody but its owner and root can write.
+    """As `load`, the bytes alone."""
+    return load(path).data
+
+
+def load(path: Path) -> Content:
+    """A file that nobody but its owner and root can write.
 
     Raises:
         ApprovalsError: it is not that, it is too large, or it cannot be read.
@@ -70,7 +82,8 @@ def read(path: Path) -> bytes:
     try:
         handle = os.open(path, _READ)
         try:
-            check(os.fstat(handle), source)
+            state = os.fstat(handle)
+            check(state, source)
             with os.fdopen(handle, "rb", closefd=False) as file:
                 data = file.read(MAX_BYTES + 1)
         finally:
@@ -79,7 +92,7 @@ def read(path: Path) -> bytes:
         raise _failure(source, f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
     if len(data) > MAX_BYTES:
         raise _failure(source, f"is larger than {MAX_BYTES} bytes")
-    return data
+    return Content(data, (state.st_dev, state.st_ino))
 
 
 def check(state: os.stat_result, source: str) -> None:
@@ -109,14 +122,16 @@ def append(path: Path, approval: Approval) -> None:
     """
     fields = {name: text for name, text in approval._asdict().items() if text is not None}
     line = orjson.dumps({"schema": SCHEMA, **fields}, option=orjson.OPT_APPEND_NEWLINE)
-    there = _existing(path)
+    found = _existing(path)
+    there = b"" if found is None else found
     parse(there, str(path), approval.digest_key)
     if there and not there.endswith(b"\n"):
         line = b"\n" + line
     if len(there) + len(line) > MAX_BYTES:
         raise _failure(str(path), f"is full, at {MAX_BYTES} bytes: take out lines that are not needed")
     try:
-        handle = os.open(path, _APPEND, 0o600)
+        # a new file is made where it is asked for, and never where a link points that leads nowhere
+        handle = os.open(path, _APPEND | (os.O_CREAT | os.O_EXCL if found is None else 0), 0o600)
         try:
             check(os.fstat(handle), str(path))
             if os.write(handle, line) != len(line):
@@ -124,15 +139,20 @@ def append(path: Path, approval: Approval) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+    except FileExistsError as error:
+        if not path.exists():
+            raise _failure(str(path), "cannot be written (it is a link that leads nowhere)") from error
+        append(path, approval)  # somebody else has just made it
     except OSError as error:
         raise _failure(str(path), f"cannot be written ({error.strerror or error})") from error
 
 
-def _existing(path: Path) -> bytes:
+def _existing(path: Path) -> bytes | None:
+    """The bytes of the file, None where there is none."""
     try:
         os.stat(path)
     except FileNotFoundError:
-        return b""
+        return None
     except (OSError, ValueError):
         pass  # `read` says what is wrong
     return read(path)

@@ -7,6 +7,7 @@ import os
 import shlex
 import threading
 from collections import Counter
+from collections.abc import Hashable
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -40,16 +41,11 @@ def digest_of(proposal: Proposal, key: DigestKey) -> str:
     return blake2b(data, key=key.secret, digest_size=DIGEST_BYTES, person=_PERSON).hexdigest()
 
 
-class _Uses:
-    """How often each approval of one file was used in this process."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.count: Counter[Name] = Counter()
-
-
-#: by process and file: reading a file again makes nothing good again, and a forked child has no lock of its parent's
-_USES: Final[dict[tuple[int, str], _Uses]] = {}
+#: how often each approval was used, by process and file: by the file's name, and by the file itself, so that neither
+#: another name nor another file of that name makes anything good again
+_USES: Final[dict[tuple[int, Hashable], Counter[Name]]] = {}
+#: by process: a forked child has no lock of its parent's
+_LOCKS: Final[dict[int, threading.Lock]] = {}
 
 
 class RecordedApprovals:
@@ -70,12 +66,13 @@ class RecordedApprovals:
     def __init__(self, path: str | Path, key: DigestKey) -> None:
         self.path = Path(path)
         self._key = key
-        data = approval_file.read(self.path)
+        data, file = approval_file.load(self.path)
         self._recorded = Counter(_name(approval) for approval in approval_file.parse(data, str(path), key.name))
         #: 16 hex characters that name what was read
         self.file_digest = blake2b(data, digest_size=8).hexdigest()
         self._process = os.getpid()
-        self._uses = _USES.setdefault((self._process, os.path.realpath(path)), _Uses())
+        self._lock = _LOCKS.setdefault(self._process, threading.Lock())
+        self._uses = [_USES.setdefault((self._process, key), Counter()) for key in (os.path.realpath(path), file)]
         _log.info("citespan read %d approvals from %s, digest %s", len(self), path, self.file_digest)
 
     def __len__(self) -> int:
@@ -108,11 +105,11 @@ class RecordedApprovals:
             _log.warning("citespan approved nothing from %s: it was read before this process was forked", self.path)
             return False
         names = [(proposal.tool, proposal.argument, self.digest(proposal)) for proposal, _ in asked]
-        with self._uses.lock:
-            left = self._recorded - self._uses.count
-            missing = Counter(names) - left
+        with self._lock:
+            missing = Counter(names) - (self._recorded - (self._uses[0] | self._uses[1]))
             if not missing:
-                self._uses.count.update(names)
+                for uses in self._uses:
+                    uses.update(names)
                 return True
         for (tool, argument, digest), (_, shown) in zip(names, asked, strict=True):
             if (tool, argument, digest) in missing:
