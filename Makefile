@@ -19,7 +19,7 @@ PYTHON_VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_v
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-mcp1 check coverage format bench lock nox clean
+.PHONY: help demo test test-all test-mcp1 test-frameworks check coverage format bench lock nox clean
 .PHONY: lint lint-format lint-rules lint-types lint-layers
 
 help: ## list the targets
@@ -37,7 +37,10 @@ test-all: $(VENV)/.installed ## all tests, with the newest of everything
 test-mcp1: $(VENV_MCP1)/.installed ## the instrumentation's tests with mcp 1.x
 	$(VENV_MCP1)/bin/python -m pytest tests/instrument $(PYTEST_ARGS)
 
-check: lint coverage test-mcp1 ## what CI runs: lint, all tests with branch coverage, mcp 1.x
+test-frameworks: $(VENV_TOOLS)/.locked ## each framework's tests, with its oldest and its newest supported version
+	$(VENV_TOOLS)/bin/nox --tags frameworks
+
+check: lint coverage test-mcp1 test-frameworks ## what CI runs: lint, all tests with branch coverage, each framework
 
 coverage: $(VENV)/.installed ## all tests under branch coverage, then the report
 	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
@@ -71,6 +74,8 @@ lock: $(VENV_TOOLS)/.locked ## renew requirements/ after a change of pyproject.t
 	$(COMPILE) pyproject.toml --extra demo --group dev -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra demo --group mcp1 --group test --group build -o requirements/mcp1.txt
 	$(COMPILE) --group tools -o requirements/tools.txt
+	for pins in requirements/frameworks/*.in; do \
+		$(COMPILE) pyproject.toml $$pins --group contract --group build -o $${pins%.in}.txt || exit; done
 
 nox: $(VENV_TOOLS)/.locked ## the tests for each Python, lowest and newest versions, each MCP SDK
 	$(VENV_TOOLS)/bin/nox

@@ -3,10 +3,15 @@
 `make nox` runs all sessions; `.venv-tools/bin/nox -s lowest` runs one.
 """
 
+import re
+from pathlib import Path
+
 import nox
 
 PYTHONS = ("3.11", "3.12", "3.13")
 INSTRUMENTATION = "tests/instrument"
+#: `langchain-oldest` and so on: the pins, from which `make lock` makes the lock file beside them
+FRAMEWORKS = sorted(pins.stem for pins in Path("requirements/frameworks").glob("*.in"))
 
 nox.needs_version = ">=2025.5.1"
 nox.options.default_venv_backend = "uv"
@@ -52,6 +57,20 @@ def mcp(session: nox.Session, mcp: str) -> None:
     """The instrumentation's tests with the oldest and newest supported line of the MCP SDK."""
     session.install("-e", ".[demo]", "--group", "test", f"mcp=={mcp}.*")
     pytest(session, INSTRUMENTATION)
+
+
+@nox.session(python=PYTHONS[0], tags=["frameworks"])
+@nox.parametrize("pins", FRAMEWORKS)
+def frameworks(session: nox.Session, pins: str) -> None:
+    """A framework's tests with one end of the range that its adapter supports; they check which versions they run."""
+    folder = Path("requirements/frameworks")
+    name = pins.rpartition("-")[0]
+    pinned = re.findall(r"^([\w-]+)(?:\[.*\])?==(\S+)$", (folder / f"{pins}.in").read_text(), re.MULTILINE)
+    session.install("--require-hashes", "-r", str(folder / f"{pins}.txt"))
+    session.install("--no-deps", "--no-build-isolation", "-e", ".")
+    session.env["CITESPAN_FRAMEWORK"] = name
+    session.env.update({f"CITESPAN_EXPECT_{one.upper().replace('-', '_')}": version for one, version in pinned})
+    pytest(session, f"{INSTRUMENTATION}/frameworks/{name}")
 
 
 @nox.session(python=PYTHONS[0], default=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import Any
 
@@ -108,7 +109,7 @@ def test_pydantic_ai_is_stopped(provider: TracerProvider, spans: InMemorySpanExp
         return "deleted"
 
     with citespan.run(), pytest.raises(ProvenanceDenied, match="delete_file was not run"):
-        agent.run_sync("go")
+        asyncio.run(agent.run("go"))
     assert ran == ["list_files", "patch_file"]
     assert status(spans, "execute_tool list_files") == status(spans) == "ok"
     assert status(spans, "execute_tool delete_file") == "blocked"
