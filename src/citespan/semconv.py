@@ -106,6 +106,8 @@ CONTENT_KEYS: Final = frozenset(
         "gen_ai.input.messages",
         "gen_ai.output.messages",
         "gen_ai.system_instructions",
+        "gen_ai.task.input",
+        "gen_ai.task.output",
         "tool.parameters",
         "all_messages_events",
         "pydantic_ai.all_messages",

@@ -69,9 +69,7 @@ def activate(name: str) -> None:
         NotActive: the framework is missing or of a version that is not supported.
 
     Example:
-        >>> activate("crewmate")
-        Traceback (most recent call last):
-        citespan.errors.UsageError: no adapter is called 'crewmate'; there are: mcp
+        `activate("langchain")`
     """
     found = adapter(name)
     ready()

@@ -105,9 +105,7 @@ class Frame:
         places: dict[str, int | str] = {name: 0 if self.args else name for name in shown}
         if not self.args and not shown.keys() <= self.kwargs.keys():
             # a name that validation does not know may have led to any other (an alias): so none of these is a default
-            places = {
-                name: name for name in self.kwargs.keys() - self.known.injected | shown.keys() & self.kwargs.keys()
-            }
+            places = {name: name for name in self.kwargs if name in shown or name not in self.known.injected}
         for name, place in places.items():
             value = self.args[0] if isinstance(place, int) else self.kwargs[place]
             if is_plain(value):
@@ -148,6 +146,7 @@ FRAME: Final[ContextVar[Frame | None]] = ContextVar("citespan-langchain-frame", 
 
 @contextmanager
 def under(frame: Frame | None) -> Iterator[None]:
+    """What the framework does under it belongs to this call, or to none."""
     token = FRAME.set(frame)
     try:
         yield
@@ -156,6 +155,7 @@ def under(frame: Frame | None) -> Iterator[None]:
 
 
 def hand_out_arguments(wrapped: Any, tool: Any, args: Any, kwargs: Any) -> Any:
+    """In place of `_to_args_and_kwargs`, once per call: what was judged, or the error that was found then."""
     frame = FRAME.get()
     if frame is None or frame.tool is not tool or frame.handed_out or not frame.validates:
         return wrapped(*args, **kwargs)
@@ -166,6 +166,7 @@ def hand_out_arguments(wrapped: Any, tool: Any, args: Any, kwargs: Any) -> Any:
 
 
 def keep_result(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
+    """Around `_format_output`: what the tool returned, before it becomes a message."""
     frame = FRAME.get()
     if frame is not None:
         frame.result = _raw(*args, **kwargs)
@@ -217,6 +218,7 @@ def _schema(tool: Any) -> Mapping[str, Any]:
 
 
 def served_by(tool: Any) -> Served | None:
+    """Where a tool of an MCP server comes from, None for any other tool."""
     found: Served | None = getattr(getattr(tool, "coroutine", None), SERVED, None)
     return found
 

@@ -162,7 +162,9 @@ def activate(adapter: Adapter) -> None:
     before = registry.adapters.get(adapter.name)
     try:
         version = require(adapter)
-        registry.adapters[adapter.name] = AdapterState("active", version, None, before.patched if before else (), adapter.scopes)
+        registry.adapters[adapter.name] = AdapterState(
+            "active", version, None, before.patched if before else (), adapter.scopes
+        )
         for patch in patches(adapter, version):
             _put(adapter, patch, import_module(patch.module))
     except NotActive:

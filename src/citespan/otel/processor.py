@@ -150,10 +150,14 @@ class ProvenanceSpanProcessor(SpanProcessor):
     def _see(self, span: Span, parent_context: Context | None) -> _Seen | None:
         """What there is to judge; None for what is no tool span, and for one that the guard judged."""
         attributes = span.attributes or {}
+        context = otel_context.get_current() if parent_context is None else parent_context
         name = tool_of(span.name, attributes)
         if name is None:
+            # some say only later that they are a tool's span, and have nothing but its name by now
+            outer = current_call(context)
+            if outer is not None and outer.tool == span.name:
+                self._note_within(span.get_span_context().span_id)
             return None
-        context = otel_context.get_current() if parent_context is None else parent_context
         token = judged(context)
         if token is not None and token.claim():
             return None

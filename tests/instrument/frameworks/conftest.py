@@ -8,10 +8,12 @@ from typing import Final
 
 import pytest
 
+pytest.register_assert_rewrite("tests.instrument.contract")
+
 #: folder -> what it imports
 NEEDS: Final = {
     "fastmcp": ("fastmcp",),
-    "langchain": ("langchain", "langgraph", "openinference.instrumentation.langchain"),
+    "langchain": ("langchain", "langgraph", "langchain_mcp_adapters", "openinference.instrumentation.langchain"),
     "openai_agents": ("agents", "openinference.instrumentation.openai_agents"),
     "pydantic_ai": ("pydantic_ai", "openinference.instrumentation.pydantic_ai"),
 }

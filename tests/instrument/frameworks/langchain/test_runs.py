@@ -211,6 +211,20 @@ class TestSources(Scenario):
         play_graph(graph.compile(), model, {"messages": "go", "path": "docs/guide.md"}, "invoke")
         assert world.ran == ["patch_file"]
 
+    @pytest.mark.parametrize("given, ran", [(AIMessage("notes.md"), []), (HumanMessage("notes.md"), ["patch_file"])])
+    def test_a_message_alone_is_read_as_one(self, kept: Kept, world: World, given: Any, ran: list[str]) -> None:
+        """A graph may be called with anything; an assistant's message is no value of the host's."""
+        tools = {made.name: made for made in tools_of(world)}
+
+        @entrypoint()
+        def agent(message: Any) -> str:
+            for wanted in scripted(NOTES).invoke([message]).tool_calls:
+                tools[wanted["name"]].invoke(wanted)
+            return "done"
+
+        agent.invoke(given)
+        assert world.ran == ran
+
     def test_a_graph_inside_a_graph_hears_no_human(self, kept: Kept, world: World) -> None:
         """A node may write a human's message itself: what one model wrote is no other one's user."""
         model = scripted(NOTES, "done")
