@@ -45,6 +45,11 @@ class RunBudget:
         with self._lock:
             self._free += leaves
 
+    def forgive(self) -> None:
+        """Take back one refusal: a person approved the call after all."""
+        with self._lock:
+            self.refused = max(0, self.refused - 1)
+
     def refuse(self) -> bool:
         """Count one refused call; True when the run has now had too many and must stop."""
         with self._lock:

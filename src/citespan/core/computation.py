@@ -67,7 +67,7 @@ class Computation(NamedTuple):
 
 
 def _toml(value: Any) -> str:
-    return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 class Rule(NamedTuple):

@@ -15,6 +15,8 @@ from typing import Final, NamedTuple, TypeAlias
 MAX_VALUE: Final = 64
 #: the year of a day that was said without one, among what an expression says: see `granted`
 NO_YEAR: Final = -1
+#: the day of a month that was said without one: `12/28` is that month where no day of it was said
+NO_DAY: Final = 0
 
 Date: TypeAlias = tuple[int | None, int, int | None]
 """Year, month, day; None for what was not said."""
@@ -63,8 +65,15 @@ _EXPRESSION = re.compile(
 )
 #: a month of a year as forms have it, in an argument: `12/28`, `2028-12` (`12/2028` is read in messages too)
 _SHORT_MONTH = re.compile(r"(0[1-9]|1[0-2])/(\d\d)|((?:1[89]|2[01])\d\d)-(0[1-9]|1[0-2])", re.ASCII)
-#: what makes a day one of another year than that of the run's dates: `May 20 of next year`
-_OTHER_YEAR = re.compile(rf",?{_S}(?:(?:of|in|the|that){_S}){{0,2}}(?:next|last|following|previous|coming){_S}year\b")
+#: what makes a day one of another year than that of the run's dates: `May 20 of next year`, `May 20, a year from now`,
+#: `next year, on May 20`, `in 2032, on May 20`
+_RELATED = rf"(?:next|last|following|previous|coming){_S}year\b"
+_OTHER_YEAR = re.compile(
+    rf",?{_S}(?:(?:of|in|the|that){_S}){{0,2}}(?:{_RELATED}|(?:an?|one|two|three|\d{{1,2}}){_S}years?\b)|,?{_O}['\u2019]\d\d\b"
+)
+_YEAR_BEFORE = re.compile(rf"\b(?:{_RELATED}|(?:1[89]|2[01])\d\d\b)[^.!?;\r\n]*$")
+#: how far before a day such a year may stand in its sentence
+MAX_BEFORE: Final = 48
 _WORDS = re.compile(r"\d+|[a-z]+")
 _CLOCK_PARTS = re.compile(r"(\d+|[a-z]+)(?::(\d+))?(?::(\d+))?(?:\.\d+)?")
 _FINER = re.compile(r"\d\.\d|\d(?:z|[+-]\d)")
@@ -108,8 +117,9 @@ def find(lowered: str) -> Iterator[Expression]:
         >>> [found.dates for found in find("may 26th, 2024 or 5/6/2024 or 5/26/2024")]
         [((2024, 5, 26),), (), ((2024, 5, 26),)]
     """
+    last = end = 0
     for found in _EXPRESSION.finditer(lowered):
-        start, end = found.span()
+        last, (start, end) = end, found.span()
         if _GLUED_BEFORE.search(lowered[max(0, start - 3) : start]) or _GLUED_AFTER.match(lowered[end : end + 2]):
             yield Expression(start, end)
             continue
@@ -126,7 +136,8 @@ def find(lowered: str) -> Iterator[Expression]:
         elif kind == "time":
             yield Expression(start, end, (), _time(text), _FINER.search(text) is not None)
         elif kind == "spelt":
-            elsewhen = _OTHER_YEAR.match(lowered, end) is not None
+            before = lowered[max(last, start - MAX_BEFORE) : start]  # the year of another date is that date's
+            elsewhen = _OTHER_YEAR.match(lowered, end) is not None or _YEAR_BEFORE.search(before) is not None
             yield Expression(start, end, _spelt(text), elsewhen=elsewhen)
         elif kind == "month":
             yield Expression(start, end, ((int(text[3:]), int(text[:2]), None),))
@@ -138,20 +149,22 @@ def read(value: str) -> Moment | None:
     """What an argument says if it is a date, a time, or a date and a time, and nothing else; None otherwise.
 
     The month of a year may be written in short, as cards have it: `12/28` is December 2028. It is never read so in a
-    message, where it may as well be a day.
+    message, where it may as well be a day; and since an argument may be taken for a day too, it follows only from a
+    month that was said without one.
 
     Example:
         >>> read("2024-05-26T13:00"), read("1 PM"), read("5/6/2024"), read("2024-05-26T13:00Z")
         (Moment(date=(2024, 5, 26), time=(13, 0, None)), Moment(date=None, time=(13, 0, None)), None, None)
-        >>> read("12/2028") == read("12/28") == read("2028-12") == read("December 2028")
-        True
+        >>> read("12/2028") == read("2028-12") == read("December 2028"), read("12/28").date
+        (True, (2028, 12, 0))
     """
     if len(value) > MAX_VALUE:
         return None
     short = _SHORT_MONTH.fullmatch(value)
     if short is not None:
-        month, year = (short[1], f"20{short[2]}") if short[1] else (short[4], short[3])
-        return Moment((int(year), int(month), None), None)
+        if short[1]:
+            return Moment((2000 + int(short[2]), int(short[1]), NO_DAY), None)
+        return Moment((int(short[3]), int(short[4]), None), None)
     lowered = value.lower()
     date: Date | None = None
     time: Time | None = None
@@ -174,13 +187,15 @@ def granted(expression: Expression) -> Iterator[Date | Time]:
     """Every form of a date or time that an expression says: with and without its year, its day, its zero seconds.
 
     A day that was said without a year is granted as one of `NO_YEAR` too: that it stands alone is for a computation to
-    know. Dates and times do not collide: an hour is below 24 and not negative, a year is None, `NO_YEAR` or above 1000
-    (see `find`).
+    know; a month of a year that was said without a day as one of `NO_DAY` too. Dates and times do not collide: an hour
+    is below 24 and not negative, a year is None, `NO_YEAR` or above 1000 (see `find`).
     """
     for year, month, day in expression.dates:
         yield (year, month, day)
         if year is None and not expression.elsewhen:
             yield (NO_YEAR, month, day)
+        if year is not None and day is None:
+            yield (year, month, NO_DAY)
         if year is not None and day is not None:
             yield (None, month, day)
             yield (year, month, None)

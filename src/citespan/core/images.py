@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from citespan.core.equality import EXACT_FLOAT
-from citespan.core.moments import Moment, moment
+from citespan.core.moments import MAX_TEXT, Moment, moment
 from citespan.core.paths import MAX_PATH, dirname, normal_path, stem
 
 MAX_NUMBER: Final = 20
@@ -77,8 +78,11 @@ def _number(value: Any) -> Hashable | None:
 
 def moment_keys(text: str) -> tuple[Hashable, ...]:
     """Keys of a date, a time, or a date-time, which is found by each of its parts and by its year too."""
-    if not text[:1].isdecimal():
-        return ()
+    return _moment_keys(text) if text[:1].isdecimal() and len(text) <= MAX_TEXT else ()
+
+
+@lru_cache(maxsize=4096)
+def _moment_keys(text: str) -> tuple[Hashable, ...]:
     when = moment(text)
     if when is None:
         return ()

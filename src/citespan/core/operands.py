@@ -12,7 +12,7 @@ from citespan.core.equality import is_weak
 from citespan.core.images import number_of
 from citespan.core.kinds import FromUser, Source
 from citespan.core.ledger import View
-from citespan.core.moments import Moment, Offset, quantities, quantity, unit_offset, written
+from citespan.core.moments import Moment, Offset, quantity, unit_offset, written
 from citespan.core.places import Place, field_of, path_of
 from citespan.core.siblings import Others
 from citespan.core.user import UserText
@@ -139,13 +139,21 @@ class Operands:
         return self._first(text, named, self.tests(text, None)) or self._said_value(text)
 
     def moment(self, when: Moment, fields: tuple[str, ...]) -> Operand | None:
-        """A date, a time, or a date-time that is cited, or that the user said."""
-        for place in self._view.moments(when):
-            for allowed in fields or (None,):
-                if allowed == USER:
-                    continue
-                source = self.tests(place.value, None if allowed is None else (allowed,))(place)
-                if source is not None and _same_zone(place.value, when):
+        """A date, a time, or a date-time that is cited, or that the user said.
+
+        What is taken of a place must be citable as the place itself is: a year, or the date of a date-time, that its
+        call was given uncited is an echo.
+        """
+        named = tuple(field for field in fields if field != USER)
+        if named or not fields:
+            taken = (str(when.year),) if when.year is not None else tuple(written(when))
+            tests: dict[str, list[Test]] = {}
+            for place in _ends(self._view.moments(when), MAX_SCANNED):
+                if place.value not in tests:
+                    tests[place.value] = [self.tests(value, named or None) for value in (place.value, *taken)]
+                sources = [test(place) for test in tests[place.value]]
+                source = sources[0]
+                if source is not None and None not in sources and _same_zone(place.value, when):
                     return Operand(place.value, (source,), source.weak, ("moment", place.value))
         if fields and USER not in fields:
             return None
@@ -172,10 +180,7 @@ class Operands:
                 if source is not None and offset is not None:
                     yield offset, Operand(place.value, (source,), source.weak, ("offset", place.value))
         if not by:
-            known: dict[Offset, None] = {}
-            for text in self._said.texts(MAX_SAID_CHARS):
-                known.update(dict.fromkeys(quantities(text)))
-            for offset in list(known)[:MAX_OFFSETS]:
+            for offset in self._said.offsets(MAX_SAID_CHARS, MAX_OFFSETS):
                 yield offset, Operand(str(offset), (), False, ("offset", offset))
 
     def _first(self, value: Any, places: Iterable[Place], test: Test) -> Operand | None:
@@ -219,6 +224,11 @@ def _number(place: Place) -> Any:
 def spot_of(place: Place) -> tuple[Hashable, ...]:
     """What tells a place from every other one."""
     return (place.node.owner.ordinal, path_of(place), place.value if place.node.via else None)
+
+
+def _ends(places: list[Place], most: int) -> list[Place]:
+    """Of very many places the oldest and the newest."""
+    return places if len(places) <= most else places[: most // 2] + places[-(most // 2) :]
 
 
 def _same_zone(held: str, when: Moment) -> bool:

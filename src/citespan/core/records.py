@@ -7,6 +7,7 @@ from the place that a value cites, its record is a step away.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from citespan.core.equality import same
@@ -35,10 +36,14 @@ class _Spot(NamedTuple):
     node: Node
     row: int | None
 
-    @property
-    def keys(self) -> Iterable[str]:
+    def named(self, step: str) -> Iterable[str]:
+        """The keys that a step of a field stands for; one look, however many keys there are."""
         part = self.node.part if self.row is None else self.node.part[self.row]
-        return part.keys() if type(part) is dict else ()
+        if type(part) is not dict:
+            return ()
+        if step == "*":
+            return part.keys()
+        return (step,) if step in part and field_step(step) == step else ()
 
     def at(self, key: str) -> Place:
         """The place of a member; its value may be a container."""
@@ -71,8 +76,9 @@ def members(place: Place, fields: Iterable[str]) -> list[Member]:
     name, server = record.node.shape.name, record.node.owner.server
     depth = name.count(".") + 1
     for field in fields:
-        steps = field.split(".")
-        if len(steps) > depth and field_matches(".".join(steps[:depth]), name, server):
+        owner, slash, rest = field.rpartition("/")  # a server's name may have dots
+        steps = rest.split(".")
+        if len(steps) > depth and field_matches(f"{owner}{slash}{'.'.join(steps[:depth])}", name, server):
             found = list(_inside(record, steps[depth:], field))
             if found:
                 return found
@@ -101,18 +107,14 @@ def _inside(record: _Spot, steps: list[str], field: str) -> Iterator[Member]:
     level: list[tuple[tuple[str, ...], _Spot]] = [((), record)]
     for number, step in enumerate(steps, 1):
         inner: list[tuple[tuple[str, ...], _Spot]] = []
-        left = MAX_MEMBERS
-        for keys, spot in level:
-            for key in spot.keys:
-                if not left or (step != "*" and field_step(key) != step):
-                    continue
-                left -= 1
-                held = spot.at(key)
-                if number == len(steps):
-                    if not isinstance(held.value, dict | list):
-                        yield Member((*keys, key), field, held)
-                elif type(held.value) is dict:
-                    inner.append(((*keys, key), _inner(held)))
+        found = ((keys, spot, key) for keys, spot in level for key in spot.named(step))
+        for keys, spot, key in islice(found, MAX_MEMBERS):
+            held = spot.at(key)
+            if number == len(steps):
+                if not isinstance(held.value, dict | list):
+                    yield Member((*keys, key), field, held)
+            elif type(held.value) is dict:
+                inner.append(((*keys, key), _inner(held)))
         level = inner
 
 

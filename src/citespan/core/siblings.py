@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeVar
 
 from citespan.core.kinds import Provenance
-from citespan.core.leaves import Leaf, Path, wildcard
+from citespan.core.leaves import Leaf, Path, Step, wildcard
 from citespan.core.places import Place
 
 T = TypeVar("T")
@@ -53,6 +53,10 @@ class Siblings:
             found = self._judged[leaf.path] = self._judge(leaf)
         return found
 
+    def vouched(self, leaf: Leaf) -> bool:
+        """Whether a result or the user vouches for a leaf by itself."""
+        return self.judged(leaf).kind in {"observed", "user"}
+
     def places(self, leaf: Leaf) -> list[Place]:
         """The places that a leaf cites, oldest first."""
         return self._citing(leaf)
@@ -64,17 +68,16 @@ class Siblings:
         found: T = self._remembered[key]
         return found
 
-    def length(self, name: str) -> int:
-        """How many members a list has; 0 where no argument of this name is a list with members."""
+    def members(self, name: str) -> list[list[Leaf]]:
+        """The leaves of each member of a list; none where no argument of this name is a list with members."""
         depth = name.count(".") + 1
-        inside = {
-            leaf.path[depth]
-            for pattern, leaves in self._by_pattern().items()
-            if pattern == f"{name}.*" or pattern.startswith(f"{name}.*.")
-            for leaf in leaves
-            if len(leaf.path) > depth and type(leaf.path[depth]) is int
-        }
-        return len(inside)
+        found: dict[Step, list[Leaf]] = {}
+        for pattern, leaves in self._by_pattern().items():
+            if pattern == f"{name}.*" or pattern.startswith(f"{name}.*."):
+                for leaf in leaves:
+                    if len(leaf.path) > depth and type(leaf.path[depth]) is int:
+                        found.setdefault(leaf.path[depth], []).append(leaf)
+        return list(found.values())
 
     def patterns(self) -> Iterable[str]:
         """All patterns."""

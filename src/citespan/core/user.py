@@ -28,6 +28,7 @@ from citespan.core.equality import EXACT_FLOAT, is_weak
 from citespan.core.fold import UNSPACED, joins, words
 from citespan.core.images import number_of
 from citespan.core.kinds import FromUser
+from citespan.core.moments import Offset, quantities
 from citespan.core.shapes import shape
 
 #: the foldings, in the order in which they are tried
@@ -89,6 +90,7 @@ class UserText:
         "_lock",
         "_moments",
         "_numbers",
+        "_offsets",
         "_readings",
         "_recent",
         "_texts",
@@ -112,6 +114,7 @@ class UserText:
         #: what was asked since the last message; agents pass the same names again and again
         self._known: dict[str, FromUser | None] = {}
         self._recent: list[int | float] | None = None
+        self._offsets: list[Offset] | None = None
 
     def say(self, text: str) -> None:
         """Add a message. The system prompt, tool results and assistant text are never said (design section 2)."""
@@ -132,6 +135,7 @@ class UserText:
             # not cleared: a look-up that runs now may still write what it found before into the old one
             self._known = {}
             self._recent = None
+            self._offsets = None
 
     def _read(self, lowered: str, index: int) -> None:
         """Index the dates of a message, then the numbers outside of them."""
@@ -262,6 +266,17 @@ class UserText:
                 if most < 0:
                     break
                 found.append(text)
+        return found
+
+    def offsets(self, characters: int, most: int) -> list[Offset]:
+        """The quantities of time that the newest messages say, newest first; read once, however often it is asked."""
+        found, count = self._offsets, self._count
+        if found is None:
+            said = (offset for text in self.texts(characters) for offset in quantities(text))
+            found = list(islice(dict.fromkeys(said), most))
+            with self._lock:
+                if self._count == count:  # nothing was said meanwhile
+                    self._offsets = found
         return found
 
     def numbers(self, most: int) -> list[int | float]:

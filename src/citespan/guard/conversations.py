@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 #: conversations that are kept; the one that was longest not used is forgotten, and starts anew: its values are uncited
 MAX_CONVERSATIONS: Final = 1024
+#: JSON bytes of all their ledgers together; beyond it the ones that were longest not used are forgotten too
+MAX_BYTES: Final = 1024 * 1024 * 1024
 #: messages of one conversation that are known to have been said; the rest is said again, which changes nothing
 MAX_HEARD: Final = 4096
 
@@ -28,16 +31,20 @@ class Conversation:
 
     def __init__(self, state: RunState) -> None:
         self.state = state
-        self._heard: OrderedDict[str, None] = OrderedDict()
+        #: digests, not texts: a message may be as long as a book, and the ledger's bound is none for it
+        self._heard: OrderedDict[bytes, None] = OrderedDict()
 
     def unheard(self, texts: Iterable[str]) -> list[str]:
         """Those of the messages that were not heard before: frameworks hand over the whole history each time."""
-        fresh = [text for text in texts if text not in self._heard]
-        for text in fresh:
-            self._heard[text] = None
+        fresh = [(text, key) for text in texts if (key := _digest(text)) not in self._heard]
+        self._heard.update(dict.fromkeys(key for _, key in fresh))
         while len(self._heard) > MAX_HEARD:
             self._heard.popitem(last=False)
-        return fresh
+        return [text for text, _ in fresh]
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class Conversations:
@@ -60,11 +67,16 @@ class Conversations:
             if found is None:
                 found = Conversation(run.state)
             self._kept[key] = found
-            if len(self._kept) > MAX_CONVERSATIONS:
-                self._kept.popitem(last=False)[1].state.closed = True
+            self._forget()
         run.state = found.state
         run.kept = True
         return found
+
+    def _forget(self) -> None:
+        """Keep within the bounds. What is forgotten is not closed: it may be open, and is to draw on its budget."""
+        size = sum(one.state.ledger.size for one in self._kept.values())
+        while len(self._kept) > 1 and (len(self._kept) > MAX_CONVERSATIONS or size > MAX_BYTES):
+            size -= self._kept.popitem(last=False)[1].state.ledger.size
 
     def clear(self) -> None:
         """Forget all of them."""

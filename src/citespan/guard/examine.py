@@ -94,7 +94,7 @@ def examine(
             book.digest,
         )
         if decision.deny:
-            decision = _ask(decision)
+            decision = _ask(decision, budget)
         if not decision.deny and run is not None and run.state.approvals:
             decision = _use_approvals(run, decision)
     except Exception as error:
@@ -121,8 +121,8 @@ def examine(
 def _reach(run: Run | None, step: str | None, book: Rulebook) -> tuple[Scope, str | None, int, RunBudget]:
     """What the call may cite, its step, the ledger's moment now, and the budget that it draws on."""
     if run is None:
-        policy = book.policy
-        return no_run_scope(), step, 0, RunBudget(policy.run_max_assumed, policy.run_max_refused)
+        # no run, no budget of a run: one for each call would be one for as many calls as anybody likes
+        return no_run_scope(), step, 0, RunBudget(0, book.policy.run_max_refused)
     state = run.state
     step = step or run.current_step
     moment = state.ledger.moment()
@@ -135,10 +135,14 @@ def _reach(run: Run | None, step: str | None, book: Rulebook) -> tuple[Scope, st
     return state.scope(step), step, moment, state.budget
 
 
-def _ask(decision: Decision) -> Decision:
-    """Under `on_violation = "ask"` the registry's reviewer decides about a refusal; with none it stands."""
+def _ask(decision: Decision, budget: RunBudget) -> Decision:
+    """Under `on_violation = "ask"` the registry's reviewer decides about a refusal; with none it stands.
+
+    What a person approves is no guess: it does not count towards the refusals after which a run is stopped.
+    """
     if decision.on_violation != "ask" or decision.abort or for_calls(registry.reviewer).call(decision) is not True:
         return decision
+    budget.forgive()
     return decision._replace(deny=False, status="flagged")
 
 

@@ -57,10 +57,10 @@ def begin(
     """
     started = time.perf_counter()
     context = otel_context.get_current()
-    again = None if call_id is None else tried_before(call_id, tool, arguments, context)
-    if again is not None and trouble is None:
+    again = None if call_id is None else tried_before(call_id, tool, arguments, context, step, rulebook)
+    if again is not None and trouble is None and (marked := mark(again, again.decision)) is not None:
         span = _start_span(_telemetry(telemetry, again.run), again, _judged(tool, context), started)
-        return Ticket(again, again.decision, span, context, mark(again, again.decision) or (), arguments, reparsed)
+        return Ticket(again, again.decision, span, context, marked, arguments, reparsed)
     judgement = examine(tool, arguments, context, step=step, call_id=call_id, rulebook=rulebook)
     decision, run = judgement.decision, judgement.run
     if trouble is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,12 +13,15 @@ from opentelemetry.context import Context
 from citespan.core.decision import Decision
 from citespan.core.equality import same
 from citespan.core.leaves import Leaf, snapshot
+from citespan.core.opaque import Opaque
+from citespan.core.resolve import Rulebook
 from citespan.core.schema import UNKNOWN
 from citespan.core.uncited import unreadable
-from citespan.guard.context import CALL, current_call, current_run, with_value
+from citespan.guard.context import CALL, current_call, current_run, current_step, with_value
 from citespan.guard.examine import Judgement
 from citespan.guard.failures import failed_by_policy
 from citespan.guard.ports import CallSpan, Tool
+from citespan.guard.run import Run
 from citespan.guard.snapshot import Recorded, is_empty, read_result
 from citespan.guard.trouble import report
 
@@ -120,7 +124,7 @@ class Ticket:
             )
         ):
             return False
-        return self.matches(arguments)
+        return (not self._reparsed or self._is_plain()) and self.matches(arguments)
 
     def matches(self, arguments: Mapping[str, Any]) -> bool:
         """Whether arguments have the leaves that were judged, whoever holds them."""
@@ -130,6 +134,15 @@ class Ticket:
             return False
         known = _values(self._judgement.call.snapshot.leaves)
         return found.keys() == known.keys() and all(same(found[path], value) for path, value in known.items())
+
+    def is_tried_again(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call is this very one by value: by what can be compared, that is, and nothing else."""
+        call = self._judgement.call
+        return (call.tool, call.server) == (tool.name, tool.server) and self._is_plain() and self.matches(arguments)
+
+    def _is_plain(self) -> bool:
+        """Whether all values are JSON: two others that read alike may be anything."""
+        return not any(type(leaf.value) is Opaque for leaf in self._judgement.call.snapshot.leaves)
 
     def mark_nested(self) -> None:
         """A run was opened inside the body: what it returns, and every call around it, is a model's word."""
@@ -160,7 +173,7 @@ class Ticket:
         if not self._done:
             self._done = True
             judgement = self._judgement
-            if judgement.run is not None and judgement.call.call_id is not None:
+            if judgement.run is not None and type(judgement.call.call_id) is str:
                 judgement.run.state.failed(judgement.call.call_id, self)
             self._span.end(error=error)
 
@@ -209,22 +222,47 @@ class Ticket:
         return None if kept is not None else "result not recorded: larger than the ledger's bound"
 
 
-def tried_before(call_id: str, tool: Tool, arguments: Mapping[str, Any] | None, context: Context) -> Judgement | None:
-    """The judgement of a call that a framework tries again: same id, same tool, same arguments, and its body raised.
+def tried_before(
+    call_id: str,
+    tool: Tool,
+    arguments: Mapping[str, Any] | None,
+    context: Context,
+    step: str | None = None,
+    rulebook: Rulebook | None = None,
+) -> Judgement | None:
+    """The judgement of a call that a framework tries again: same id, step, tool and arguments, and its body raised.
 
-    It is good for one more try, which may fail and be tried again as well.
+    It is good for one more try, which may fail and be tried again as well. None where anything differs that the verdict
+    rests on: the policy, whether the tool is still said to only read, or whether the run was stopped meanwhile. Never
+    raises: what cannot be compared is judged anew.
     """
     run = current_run(context)
-    ticket = None if run is None else run.state.take_failed(call_id)
-    if not isinstance(ticket, Ticket) or not ticket.matches(arguments or {}):
+    try:
+        ticket = None if run is None else run.state.take_failed(call_id)
+        if run is None or not isinstance(ticket, Ticket) or not ticket.is_tried_again(tool, arguments or {}):
+            return None
+        before = ticket._judgement
+        if not _still_holds(before, tool, run, rulebook, step or current_step(context) or run.current_step or ""):
+            return None
+        # a copy of its own: the body of the first try may have changed the one that it was given
+        fresh = before.call.snapshot._replace(arguments=snapshot(dict(arguments or {}), UNKNOWN).arguments)
+    except Exception as error:
+        report("could not compare (so it is judged anew) a call of", tool.name, error)
         return None
-    before = ticket._judgement
-    call = before.call
-    if call.tool != tool.name or call.server != tool.server or before.decision.deny:
-        return None
-    # a copy of its own: the body of the first try may have changed the one that it was given
-    fresh = call.snapshot._replace(arguments=snapshot(dict(arguments or {}), UNKNOWN).arguments)
-    return Judgement(call._replace(snapshot=fresh), before.decision, run, before.rules, before.moment, before.names)
+    call = before.call._replace(snapshot=fresh)
+    return Judgement(call, before.decision, run, before.rules, before.moment, before.names)
+
+
+def _still_holds(before: Judgement, tool: Tool, run: Run, rulebook: Rulebook | None, step: str) -> bool:
+    decision, rules = before.decision, before.rules
+    if rules is None or decision.deny or decision.step != step:
+        return False
+    if decision.policy != (rulebook or run.rulebook).digest:
+        return False
+    if decision.mode == "enforce" and (run.state.budget.stopped or run.state.process != os.getpid()):
+        return False
+    # a hint that turned stricter is believed
+    return decision.mode == rules.mode or run.state.pin(tool).hint is True
 
 
 def _values(leaves: tuple[Leaf, ...]) -> dict[tuple[str | int, ...], Any]:

@@ -50,7 +50,7 @@ def kin(argument: str) -> str:
 def is_day(value: Any) -> bool:
     """Whether a value is a date with its year, month and day."""
     when = read(value) if type(value) is str else None
-    return when is not None and when.date is not None and None not in when.date
+    return when is not None and when.date is not None and all(when.date)
 
 
 class Dates:

@@ -289,8 +289,6 @@ class Decider:
         return found
 
 
-
-
 def _finer(lines: list[Line]) -> list[Line]:
     """Where a number may be rounded to so many places it may keep more of them: fewer values follow from that."""
     digits = [0 if line.value == "round" else line.value["round"] for line in lines if _is_rounding(line.value)]

@@ -147,7 +147,7 @@ def _lines(key: Key, lines: list[Line]) -> str:
     for line in lines:
         seen = f"seen {_number(line.times, 'time')} in {_number(line.tasks, 'task')}" if line.times else ""
         note = "; ".join(part for part in (seen, line.note) if part)
-        text += f"    {_value(line.value)}, # {note}\n"
+        text += f"    {_value(line.value)}, # {_printable(note)}\n"
     return text + "]\n"
 
 
