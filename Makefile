@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 VENV_MCP1 := $(VENV)-mcp1
 VENV_TOOLS := $(VENV)-tools
 BIN := $(VENV)/bin
-CODE := $(wildcard src tests benchmarks examples docs noxfile.py)
+CODE := $(wildcard src tests benchmarks examples docs tools collector-config noxfile.py)
 
 # pip of $(PYTHON) installs into a venv that needs no pip of its own (so Debian's python3-venv is not needed either).
 PIP = $(PYTHON) -m pip --disable-pip-version-check --python
@@ -40,7 +40,7 @@ test-mcp1: $(VENV_MCP1)/.installed ## the instrumentation's tests with mcp 1.x
 test-frameworks: $(VENV_TOOLS)/.locked ## each framework's tests, with its oldest and its newest supported version
 	$(VENV_TOOLS)/bin/nox --tags frameworks
 
-check: lint coverage test-mcp1 test-frameworks ## what CI runs: lint, all tests with branch coverage, each framework
+check: lint tools coverage test-mcp1 test-frameworks ## what CI runs: lint, all tests with branch coverage, each framework
 
 coverage: $(VENV)/.installed ## all tests under branch coverage, then the report
 	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
@@ -64,8 +64,17 @@ format: $(VENV)/.installed ## format and fix what can be fixed
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
-bench: $(VENV)/.installed ## the benchmarks
+bench: $(VENV)/.installed $(VENV_TOOLS)/.locked ## the benchmarks, then those of the other frameworks
 	$(BIN)/python -m benchmarks
+	$(VENV_TOOLS)/bin/nox --session bench_frameworks
+
+# The real programs that collector-config/ is tested with; they stay outside the checkout, see tools/programs.py.
+.PHONY: tools test-collector
+tools: ## build the collector and Jaeger from their Go modules: needs Go, and some minutes, once
+	$(PYTHON) tools/programs.py
+
+test-collector: tools $(VENV)/.installed ## the tests of collector-config/, with the real programs
+	$(BIN)/python -m pytest tests/collector $(PYTEST_ARGS)
 
 COMPILE = $(VENV_TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' $(LOCK_FLAGS)

@@ -5,7 +5,7 @@ Run as `python docs/generate.py`, or with `--check` to find out whether the gene
 - `docs/attributes.md`: the tables for people, from `citespan.semconv`.
 - `docs/projections.md`: from `citespan.core.projections` and `citespan.core.computation`.
 - `docs/frameworks/README.md`: from the adapters in `citespan.instrument`.
-- `docs/registry/citespan.yaml`: a semantic-convention registry file, format `definition/2`, for weaver.
+- `semconv/citespan.yaml`: a semantic-convention registry file, format `definition/2`, for weaver.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def main(arguments: list[str]) -> int:
         "attributes.md": markdown(),
         "frameworks/README.md": frameworks(),
         "projections.md": projections(),
-        "registry/citespan.yaml": registry(),
+        "../semconv/citespan.yaml": registry(),
     }
     for name, text in files.items():
         path = HERE / name

@@ -37,6 +37,7 @@ MCP_TOOLS_CALL: Final = "tools/call"
 # -- citespan's: the whole call
 # -----------------------------------------------------------------------------------
 STATUS: Final = "provenance.status"
+WITHIN: Final = "provenance.within"
 MODE: Final = "provenance.mode"
 POLICY: Final = "provenance.policy"
 BUDGET: Final = "provenance.budget"
@@ -206,6 +207,9 @@ _POINT: Final[tuple[Place, ...]] = ("event", "metric")
 ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     Attribute(STATUS, "string", ("span", "metric"),
               "The verdict. It, not the span's status, is authoritative.", '"blocked"', STATUS_MEMBERS),
+    Attribute(WITHIN, "boolean", _SPAN,
+              "On a framework's own tool span inside a judged call of its tool: that call's span has the verdict.",
+              "true"),
     Attribute(MODE, "string", _SPAN, "What the policy asks for where a call is over its budget.",
               '"enforce"', MODE_MEMBERS),
     Attribute(POLICY, "string", _SPAN, "Digest of the policy that decided.", '"b1946ac92492d234"'),

@@ -92,7 +92,7 @@ def test_the_documents_are_up_to_date() -> None:
 
 def test_the_registry_file_refers_to_what_it_defines() -> None:
     yaml = pytest.importorskip("yaml")
-    registry = yaml.safe_load((ROOT / "docs" / "registry" / "citespan.yaml").read_text())
+    registry = yaml.safe_load((ROOT / "semconv" / "citespan.yaml").read_text())
     assert registry["file_format"] == "definition/2"
     defined = {attribute["key"] for attribute in registry["attributes"]}
     used = {

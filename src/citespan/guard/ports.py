@@ -102,10 +102,6 @@ class Gate(Protocol):
         """The call whose span is current in a context, None where there is none. Never raises."""
         ...
 
-    def is_within(self, span_id: int) -> bool:
-        """Whether a tool span lies inside a judged call of the same tool: it is the same call, seen further in."""
-        ...
-
 
 class Evidence(Protocol):
     """Where decisions are written before the body runs."""

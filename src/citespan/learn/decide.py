@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from citespan.core.policy import ALLOW
 from citespan.learn import totals
 from citespan.learn.dated import Dates, by_chance, is_of_dates, needed
 from citespan.learn.draft import ArgumentDraft, Key, Line, ToolDraft
@@ -73,7 +74,7 @@ class Decider:
             lines = self._argument(argument, place)
             if lines:
                 arguments[argument] = ArgumentDraft(lines)
-            if place.unexplained.numbers and "values" not in lines:
+            if place.unexplained.numbers and "values" not in lines and argument not in ALLOW:
                 left.append(Line(argument, self._count(place.uncited), place.uncited.times))
         for argument in sorted(self._evidence.declared.get(name, frozenset()) - set(places)):
             if not _is(checks.argument, argument) or not _SIMPLE_NAME.fullmatch(argument):
@@ -146,7 +147,8 @@ class Decider:
         dates = self._of_dates(argument, place)
         derive = [] if named else _finer(self._explained(place, "derive", self._profile.derive))
         derive = totals.as_well(place, derive)
-        plain = [] if named or _SECRET.search(argument) else self._values(place, totals.runs_of(place, derive))
+        computed, fractions = totals.runs_of(place, derive), _runs_of(place, derive)
+        plain = [] if named or _SECRET.search(argument) else self._values(place, computed, fractions)
         found: dict[Key, list[Line]] = {
             "from": self._sources(place),
             "projections": self._explained(place, "argument", self._profile.argument),
@@ -161,7 +163,7 @@ class Decider:
         constants = [] if computed or _SECRET.search(argument) else self._dates.constants(argument, place)
         return {"derive": computed} if computed else {"values": constants} if constants else {}
 
-    def _values(self, place: Place, computed: set[int]) -> list[Line]:
+    def _values(self, place: Place, computed: set[int], fractions: set[int]) -> list[Line]:
         """Declared values: few choices, each seen in enough tasks; nothing that names a thing, or was `computed`."""
         if place.full:
             return []
@@ -170,6 +172,8 @@ class Decider:
             seen = look(value)
             if seen == "small" and runs.numbers <= computed:
                 continue
+            if type(value) is float and not value.is_integer() and runs.numbers <= fractions:
+                continue  # an amount that the policy computes anyway is no choice
             if seen in {"bool", "small"}:
                 kinds[seen][value] = runs
             elif seen in CHOICES or value == "":
@@ -310,3 +314,10 @@ def _is(check: Callable[[str], str], text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _runs_of(place: Place, lines: list[Line]) -> set[int]:
+    """The runs in which a computation of the policy yields the argument."""
+    declared = [line.value for line in lines]
+    found = (runs.numbers for by, runs in place.explained.items() if by.means == "derive" and item(by.what) in declared)
+    return set().union(*found)

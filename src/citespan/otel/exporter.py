@@ -15,7 +15,6 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.util import BoundedList
 
 from citespan import semconv
-from citespan.guard.registry import registry
 from citespan.otel.posture import report
 from citespan.otel.recognise import tool_of
 
@@ -53,7 +52,8 @@ class ProvenanceSpanExporter(SpanExporter):
     def _copy(self, span: ReadableSpan) -> ReadableSpan:
         attributes = span.attributes or {}
         added: dict[str, Any] = {}
-        if semconv.STATUS not in attributes and tool_of(span.name, attributes) is not None and not _is_within(span):
+        told = semconv.STATUS in attributes or semconv.WITHIN in attributes
+        if not told and tool_of(span.name, attributes) is not None:
             added[semconv.STATUS] = "unguarded"
         dirty = not self._allow_content and (
             _has_content(attributes) or any(_has_content(event.attributes or {}) for event in span.events)
@@ -107,9 +107,3 @@ def _events(span: ReadableSpan) -> BoundedList[Event]:
     )
     events.dropped = span.dropped_events
     return events
-
-
-def _is_within(span: ReadableSpan) -> bool:
-    """Whether it lies inside a judged call of its tool, whose own span has the verdict."""
-    context = span.get_span_context()
-    return context is not None and any(gate.is_within(context.span_id) for gate in tuple(registry.gates))

@@ -108,16 +108,11 @@ class ProvenanceSpanProcessor(SpanProcessor):
         self._tools = {tool.name: tool for tool in tools}
         self._telemetry = telemetry
         self._open: dict[int, _Open] = {}
-        self._within: dict[int, None] = {}
         registry.gates.add(self)
 
     def open_call(self, context: Context) -> _Open | None:
         """The unguarded call whose span is current in a context; see `citespan.guard.ports.Gate`."""
         return self._open.get(trace.get_current_span(context).get_span_context().span_id)
-
-    def is_within(self, span_id: int) -> bool:
-        """Whether a span lies inside a judged call of its tool; see `citespan.guard.ports.Gate`."""
-        return span_id in self._within
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Judge a tool span that nobody judges.
@@ -156,14 +151,14 @@ class ProvenanceSpanProcessor(SpanProcessor):
             # some say only later that they are a tool's span, and have nothing but its name by now
             outer = current_call(context)
             if outer is not None and outer.tool == span.name:
-                self._note_within(span.get_span_context().span_id)
+                span.set_attribute(semconv.WITHIN, True)
             return None
         token = judged(context)
         if token is not None and token.claim():
             return None
         call, arguments = current_call(context), _arguments(attributes)
         if call is not None and call.tool == name and (arguments is None or call.matches(arguments)):
-            self._note_within(span.get_span_context().span_id)
+            span.set_attribute(semconv.WITHIN, True)
             return None
         scope = span.instrumentation_scope
         return _Seen(
@@ -176,11 +171,6 @@ class ProvenanceSpanProcessor(SpanProcessor):
     @never_raises(nothing)
     def _set_unguarded(self, span: Span) -> None:
         span.set_attribute(semconv.STATUS, "unguarded")
-
-    def _note_within(self, span_id: int) -> None:
-        if len(self._within) >= MAX_OPEN:
-            self._within.pop(next(iter(self._within)), None)
-        self._within[span_id] = None
 
     def _remember(self, span: Span, seen: _Seen) -> None:
         if len(self._open) >= MAX_OPEN:

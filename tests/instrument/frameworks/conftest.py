@@ -21,7 +21,6 @@ NEEDS: Final = {
 FRAMEWORK: Final = "CITESPAN_FRAMEWORK"
 
 
-
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
