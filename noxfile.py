@@ -70,7 +70,17 @@ def frameworks(session: nox.Session, pins: str) -> None:
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
     session.env["CITESPAN_FRAMEWORK"] = name
     session.env.update({f"CITESPAN_EXPECT_{one.upper().replace('-', '_')}": version for one, version in pinned})
-    pytest(session, f"{INSTRUMENTATION}/frameworks/{name}")
+    measured = ["tests/benchmarks/test_frameworks.py"] if pins.endswith("-newest") else []
+    pytest(session, f"{INSTRUMENTATION}/frameworks/{name}", *measured)
+
+
+@nox.session(python=PYTHONS[0], default=False)
+@nox.parametrize("name", [pins.removesuffix("-newest") for pins in FRAMEWORKS if pins.endswith("-newest")])
+def bench_frameworks(session: nox.Session, name: str) -> None:
+    """What the guard adds to a tool call through a framework, in the newest version that is supported."""
+    session.install("--require-hashes", "-r", f"requirements/frameworks/{name}-newest.txt")
+    session.install("--no-deps", "--no-build-isolation", "-e", ".")
+    session.run("python", "-m", "benchmarks", *session.posargs, name)
 
 
 @nox.session(python=PYTHONS[0], default=False)

@@ -49,7 +49,7 @@ class Scene(NamedTuple):
     run: Callable[[Policy, Telemetry], Run]
 
 
-def _scene(scale: Scale) -> Scene:
+def scene_of(scale: Scale) -> Scene:
     half = scale.of(LEAVES) // 2
     files = [f"src/part_{number % 97}/module_{number}.py" for number in range(half)]
     tickets = [f"ticket-{number}-{number % 7}" for number in range(half)]
@@ -78,7 +78,7 @@ def _scene(scale: Scale) -> Scene:
         return Scene(citespan.tool(name="close_issue")(body), arguments, run)
 
 
-def _guarded(
+def guarded_calls(
     name: str, scene: Scene, telemetry: Telemetry | None, evidence: Evidence | None, policy: Policy | None = None
 ) -> Side:
     run = scene.run(policy or Policy(), telemetry or NoTelemetry())
@@ -189,7 +189,7 @@ def rows(scale: Scale) -> Iterator[Row]:
 
 
 def _rows(scale: Scale, folder: Path) -> Iterator[Row]:
-    scene = _scene(scale)
+    scene = scene_of(scale)
     told = _seen(scene)
     ours, theirs, theirs_slowly, tagging = batching(), batching(), batching(), batching()
     plain = batching()
@@ -199,16 +199,16 @@ def _rows(scale: Scale, folder: Path) -> Iterator[Row]:
     tags = OtelTelemetry(tagging, digester=digester)
     spans = OtelTelemetry(ours, digester=digester)
     sides = [
-        _guarded("guarded", scene, spans, evidence),
+        guarded_calls("guarded", scene, spans, evidence),
         _spans("bare span", scene, plain, lambda tracer: tracer.start_as_current_span("close_issue")),
         _spans("the same span at once", scene, theirs, _at_once(told)),
         _spans("the same span one by one", scene, theirs_slowly, _one_by_one(told)),
-        _guarded("guarded, no evidence file", scene, spans, None),
-        _guarded("as citespan.configure sets up", scene, telemetry, kept),
-        _guarded("tag mode", scene, tags, evidence, Policy(mode="tag")),
-        _guarded("mode off", scene, tags, evidence, Policy(mode="off")),
-        _guarded("no provider", scene, OtelTelemetry(digester=digester), evidence),
-        _guarded("no provider, no evidence file", scene, OtelTelemetry(digester=digester), None),
+        guarded_calls("guarded, no evidence file", scene, spans, None),
+        guarded_calls("as citespan.configure sets up", scene, telemetry, kept),
+        guarded_calls("tag mode", scene, tags, evidence, Policy(mode="tag")),
+        guarded_calls("mode off", scene, tags, evidence, Policy(mode="off")),
+        guarded_calls("no provider", scene, OtelTelemetry(digester=digester), evidence),
+        guarded_calls("no provider, no evidence file", scene, OtelTelemetry(digester=digester), None),
     ]
     taken = medians(sides, scale.rounds)
     named = [(side.name, seconds) for side, seconds in zip(sides, taken, strict=True)]

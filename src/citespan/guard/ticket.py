@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from opentelemetry.context import Context
@@ -24,6 +24,9 @@ from citespan.guard.ports import CallSpan, Tool
 from citespan.guard.run import Run
 from citespan.guard.snapshot import Recorded, is_empty, read_result
 from citespan.guard.trouble import report
+
+#: the context of a call that has ended
+_OVER: Final = Context()
 
 
 class Ticket:
@@ -153,9 +156,8 @@ class Ticket:
 
     def finish(self, result: Any) -> None:
         """The body returned: keep the result as an observation, and end the span. Never raises; only once."""
-        if self._done:
+        if not self._ends():
             return
-        self._done = True
         note: str | None = None
         try:
             note = self._record(result)
@@ -164,14 +166,24 @@ class Ticket:
             report("could not record (so it cannot be cited) a result of", self.tool, error)
         self._span.end(note=note)
 
+    def _ends(self) -> bool:
+        """Whether this ends the call; only the first time does.
+
+        Its context holds the call itself: let go, both are freed at once, and not by the garbage collector.
+        """
+        if self._done:
+            return False
+        self._done = True
+        self.context = _OVER
+        return True
+
     def finish_json(self, data: bytes) -> None:
         """As `finish`, for a result that is JSON bytes already."""
         self.finish(orjson.Fragment(data))
 
     def fail(self, error: BaseException) -> None:
         """The body raised: a failed call teaches nothing. Never raises; only once."""
-        if not self._done:
-            self._done = True
+        if self._ends():
             judgement = self._judgement
             if judgement.run is not None and type(judgement.call.call_id) is str:
                 judgement.run.state.failed(judgement.call.call_id, self)
@@ -179,14 +191,12 @@ class Ticket:
 
     def unrecorded(self, reason: str) -> None:
         """The body returned, and what it returned becomes no observation. Only once."""
-        if not self._done:
-            self._done = True
+        if self._ends():
             self._span.end(note=reason)
 
     def failed(self, reason: str) -> None:
         """The body returned its framework's own error result: a failed call teaches nothing. Only once."""
-        if not self._done:
-            self._done = True
+        if self._ends():
             self._span.end(note=reason, failed=True)
 
     def _record(self, result: Any) -> str | None:

@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from opentelemetry import context as otel_context
 
 from citespan.core.decision import ProvenanceDenied
-from citespan.guard.context import current_call, with_value
+from citespan.guard.context import current_call, current_run, with_value
 from citespan.guard.ports import Tool
+from citespan.guard.run import Run
+from citespan.guard.state import RunState
 from citespan.instrument._base import Refusal
 from citespan.instrument._mcp import either, field, read, serving
 from citespan.instrument._patch import Adapter, Wrap, loaded
@@ -27,6 +30,8 @@ from citespan.instrument.mcp_server import aborted, serve
 SERVER: Final = "fastmcp.server.server"
 PROVIDER: Final = "fastmcp.server.providers.fastmcp_provider"
 _WAY: Final = otel_context.create_key("citespan-fastmcp-way")
+#: what a server said of a tool, by run, server, and the name and version that were asked for
+_TOLD: Final[WeakKeyDictionary[RunState, WeakKeyDictionary[Any, dict[tuple[str, str], Tool]]]] = WeakKeyDictionary()
 
 
 class _Way:
@@ -63,8 +68,8 @@ async def _call_tool(wrapped: Any, server: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(way, _Way) and way.leads_to(server, name):
         return await body(arguments)
     request = loaded("fastmcp.server.context").Context(fastmcp=server).request_context
-    tool = await _describe(server, name, options.get("version"))
     where = serving(field(request, "meta"), _connection(field(request, "session")))
+    tool = await _tool(current_run(where), server, name, options.get("version"))
     return await serve(ADAPTER, where, tool, arguments, body, _REFUSAL, read)
 
 
@@ -81,7 +86,23 @@ async def _delegate(wrapped: Any, tool: Any, args: Any, kwargs: Any) -> Any:
     return await _on(_Way(tool._server, tool._original_name), wrapped, *args, **kwargs)
 
 
-async def _describe(server: Any, name: str, version: Any) -> Tool | Exception:
+async def _tool(run: Run | None, server: Any, name: str, version: Any) -> Tool:
+    """What the server said of its tool when a run first called it: a later word loosens nothing.
+
+    It is asked once, since it works out anew each time which tools there are.
+    """
+    if run is None:
+        return await _describe(server, name, version)
+    told = _TOLD.setdefault(run.state, WeakKeyDictionary()).setdefault(server, {})
+    known = told.get((name, str(version)))
+    if known is None:
+        known = await _describe(server, name, version)
+        if known.schema is not None:  # else it is not there, or not yet
+            told[name, str(version)] = known
+    return known
+
+
+async def _describe(server: Any, name: str, version: Any) -> Tool:
     """What the server says of its tool; one that it does not know has no schema and no hint."""
     tool: Any = None
     with suppress(Exception):  # it does not exist, or the client may not see it: the server says so itself

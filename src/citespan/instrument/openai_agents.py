@@ -190,11 +190,17 @@ def _arguments(text: Any) -> Any:
 def _plain(result: Any) -> Any:
     """A result without the SDK's envelopes: the text of a text part; images and files give nothing."""
     parts = result if isinstance(result, list | tuple) else (result,)
-    envelopes = [getattr(loaded("agents.tool"), f"ToolOutput{kind}") for kind in ("Text", "Image", "FileContent")]
-    if not parts or not all(isinstance(part, tuple(envelopes)) for part in parts):
+    envelopes = _envelopes()
+    if not parts or not all(isinstance(part, envelopes) for part in parts):
         return result
     texts = [part.text for part in parts if isinstance(part, envelopes[0])]
     return texts[0] if len(parts) == len(texts) == 1 else texts
+
+
+@functools.cache
+def _envelopes() -> tuple[Any, ...]:
+    tool = loaded("agents.tool")
+    return tool.ToolOutputText, tool.ToolOutputImage, tool.ToolOutputFileContent
 
 
 async def _failed(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:

@@ -76,7 +76,7 @@ def _written(validated: Any) -> Mapping[str, Any]:
     arguments = validated.call.args or {}
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments, object_pairs_hook=_once)
+            arguments = _ONCE.decode(arguments)
         except (ValueError, RecursionError):
             arguments = None
     found: Mapping[str, Any] = arguments if isinstance(arguments, dict) else validated.validated_args
@@ -88,6 +88,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a key is there twice")
     return found
+
+
+_ONCE: Final = json.JSONDecoder(object_pairs_hook=_once)
 
 
 def _same(written: Any, validated: Any) -> bool:

@@ -133,8 +133,8 @@ class TestRefusals(Scenario):
         assert played.output == "done"
         assert world.ran == ["list_files"]
 
-    def test_a_tool_that_asks_the_model_to_try_again_is_judged_once(self, kept: Kept) -> None:
-        """The same call id and arguments; under another id it is another call."""
+    def test_what_a_model_writes_again_is_judged_again(self, kept: Kept) -> None:
+        """A tool that asks it to try again gets a new call, of a new response, whatever id the model gives it."""
         bodies: list[str] = []
 
         def patch_file(path: str) -> str:
@@ -148,7 +148,7 @@ class TestRefusals(Scenario):
         played = play([[again], [again], [other], "done"], [patch_file], "patch a.py", retries=3)
         assert played.output == "done"
         assert bodies == ["a.py"] * 3
-        assert kept.judged() == {"patch_file": 2}
+        assert kept.judged() == {"patch_file": 3}
 
 
 class TestNoTools(Scenario):
