@@ -1,0 +1,11 @@
+"""The agent beside this file, unchanged, under `citespan run`."""
+
+from pathlib import Path
+
+from tests.instrument.unchanged import Unchanged
+
+
+class TestLangChain(Unchanged):
+    """Synchronous, asynchronous, and streamed."""
+
+    agent = Path(__file__).with_name("unchanged_agent.py")
