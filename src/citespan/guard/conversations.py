@@ -1,4 +1,4 @@
-"""The state of conversations that outlive one run of their agent: by framework and thread, bounded."""
+"""The state of conversations that outlive one run of their agent: by framework, store and thread, bounded."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ class Conversations:
 
     Example:
         >>> kept = Conversations()
-        >>> kept.join(("langgraph", "T1"), Run()).state is kept.join(("langgraph", "T1"), Run()).state
+        >>> kept.join(("langgraph", "", "T1"), Run()).state is kept.join(("langgraph", "", "T1"), Run()).state
         True
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, ...], Conversation] = OrderedDict()
         self._lock = threading.Lock()
 
-    def join(self, key: tuple[str, str], run: Run) -> Conversation:
+    def join(self, key: tuple[str, ...], run: Run) -> Conversation:
         """Give a run that was not opened yet the state of its conversation; the first one's own becomes it."""
         with self._lock:
             found = self._kept.pop(key, None)

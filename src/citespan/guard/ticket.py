@@ -184,10 +184,19 @@ class Ticket:
     def fail(self, error: BaseException) -> None:
         """The body raised: a failed call teaches nothing. Never raises; only once."""
         if self._ends():
-            judgement = self._judgement
-            if judgement.run is not None and type(judgement.call.call_id) is str:
-                judgement.run.state.failed(judgement.call.call_id, self)
+            self._may_come_again()
             self._span.end(error=error)
+
+    def pause(self, reason: str) -> None:
+        """The framework stopped the body, to run it again later: no error, and its next try is this very call."""
+        if self._ends():
+            self._may_come_again()
+            self._span.end(note=reason)
+
+    def _may_come_again(self) -> None:
+        judgement = self._judgement
+        if judgement.run is not None and type(judgement.call.call_id) is str:
+            judgement.run.state.failed(judgement.call.call_id, self)
 
     def unrecorded(self, reason: str) -> None:
         """The body returned, and what it returned becomes no observation. Only once."""

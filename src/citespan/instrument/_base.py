@@ -132,12 +132,14 @@ def learn(held: Held, read: Callable[[Any], Learned], result: Any) -> None:
             held.unrecorded(reason)
 
 
-def fail(held: Held, error: BaseException) -> None:
-    """The body raised."""
-    if isinstance(held, Ticket):
-        held.fail(error)
-    else:
+def fail(held: Held, error: BaseException, adapter: Adapter | None = None) -> None:
+    """The body raised, or its framework stopped it in a way that `adapter` knows."""
+    if isinstance(held, Covered):
         held.ticket.uncover()
+    elif adapter is not None and adapter.pauses(error):
+        held.pause("the framework stopped the call, to run it again")
+    else:
+        held.fail(error)
 
 
 def call(
@@ -163,7 +165,7 @@ def call(
     try:
         result = body(held.arguments)
     except BaseException as error:
-        fail(held, error)
+        fail(held, error, adapter)
         raise
     finally:
         otel_context.detach(token)
@@ -187,7 +189,7 @@ async def call_async(
     try:
         result = await body(held.arguments)
     except BaseException as error:
-        fail(held, error)
+        fail(held, error, adapter)
         raise
     finally:
         otel_context.detach(token)
@@ -200,6 +202,7 @@ class Conversation(NamedTuple):
 
     Args:
         key: its thread or session: runs of one key share a ledger. None: this invocation is a run of its own.
+        store: which store of the framework the key is of, where a program may have several.
         name: the agent's. said: what humans said, oldest first, and nothing else (design section 2).
         inputs: declared inputs.
     """
@@ -208,6 +211,7 @@ class Conversation(NamedTuple):
     name: str | None = None
     said: tuple[str, ...] = ()
     inputs: Mapping[str, Any] | None = None
+    store: str = ""
 
 
 class Opened(NamedTuple):
@@ -234,7 +238,7 @@ def open_run(adapter: Adapter, read: Callable[[], Conversation]) -> Opened:
     run = Run(conversation.name, run_id=conversation.key)
     known = None
     if conversation.key is not None:
-        known = registry.conversations.join((adapter.name, conversation.key), run)
+        known = registry.conversations.join((adapter.name, conversation.store, conversation.key), run)
     context = run.attach(otel_context.get_current())
     opened = current_run(context)
     if opened is not None:

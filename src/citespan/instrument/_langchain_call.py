@@ -6,13 +6,10 @@ judged copy in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import partial
-from inspect import getattr_static
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
 from typing import Any, Final, NamedTuple
-from weakref import ref
+from weakref import finalize
 
 from citespan.core.decision import ProvenanceDenied
 from citespan.guard.ports import Tool
@@ -39,88 +36,120 @@ class Known(NamedTuple):
     """What the arguments of a tool are.
 
     Args:
-        schema: as models are shown it. injected: names of those that the host gives. tool, args_schema: of which tool.
+        schema: as models are shown it. injected: names of those that the host gives. args_schema: what both are of.
     """
 
     schema: Mapping[str, Any]
     injected: frozenset[str]
-    tool: ref[Any] | None = None
-    args_schema: Any = None
-
-    @property
-    def first(self) -> str:
-        """The name of the first argument: what a bare text is for."""
-        return str(next(iter(self.schema.get("properties") or ()), "input"))
+    args_schema: Any
 
 
-_UNKNOWN: Final = Known({}, frozenset())
+#: by id, since tools are models, which have no hash
 _KNOWN: Final[dict[int, Known]] = {}
 
 
 class Frame:
-    """One call, from its arguments to its raw result.
+    """One call, from its arguments to its raw result. What the framework does `with` it belongs to this call.
 
     Args:
         tool: the `BaseTool`. given: what it was called with. call_id, config: of the call.
     """
 
+    __slots__ = (
+        "_handed_out",
+        "_plain",
+        "_token",
+        "_validates",
+        "args",
+        "call_id",
+        "config",
+        "error",
+        "given",
+        "kwargs",
+        "result",
+        "served",
+        "tool",
+    )
+
     def __init__(self, tool: Any, given: Any, call_id: str | None, config: Mapping[str, Any] | None) -> None:
         self.tool = tool
         self.given = given
         self.call_id = call_id
-        self.config = config or {}
+        self.config = config
+        #: where the tool of an MCP server comes from, None for any other tool
+        self.served: Served | None = getattr(getattr(tool, "coroutine", None), SERVED, None)
         #: what the framework itself has against the arguments: it says so, and the body does not run
         self.error: Exception | None = None
         self.args: tuple[Any, ...] = ()
         self.kwargs: dict[str, Any] = {}
-        self.known = _UNKNOWN
-        self.handed_out = False
         self.result: tuple[Any, Any, str] | None = None
-        #: judged arguments that the body gets from the judged copy: name -> where; the others became objects
-        self.places: dict[str, int | str] = {}
+        #: names of arguments that the body gets from the judged copy; the others became objects
+        self._plain: list[str] = []
+        self._handed_out = False
+        self._token: Token[Frame | None] | None = None
+        validate = type(tool)._to_args_and_kwargs
         #: a tool with a `_to_args_and_kwargs` of its own would not hand out what is in here
-        parses = getattr_static(type(tool), "_to_args_and_kwargs")
-        self.validates = getattr(parses, "_self_wrapper", None) is hand_out_arguments
-        if self.validates:
+        self._validates = getattr(validate, "_self_wrapper", None) is hand_out_arguments
+        if self._validates:
             try:
                 copy = dict(given) if isinstance(given, dict) else given
-                self.args, self.kwargs = tool._to_args_and_kwargs(copy, call_id)
+                self.args, self.kwargs = validate.__wrapped__(tool, copy, call_id)
             except Exception as error:
                 self.error = error
 
+    def __enter__(self) -> None:
+        self._token = FRAME.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        if self._token is not None:
+            FRAME.reset(self._token)
+
     def read(self) -> Call:
         """The call as it is judged."""
-        self.known = _know(self.tool)
+        known = _know(self.tool)
         step, written = asked_for(self.call_id)
-        given = self.given if isinstance(self.given, dict) else {self.known.first: self.given}
-        # what the model wrote under the name of an injected argument is not the host's
-        shown = {name: value for name, value in given.items() if name not in self.known.injected or name in written}
-        judged = dict(self._judged(shown)) if self.validates else shown
-        return Call(
-            _describe(self.tool, self.known), judged, self.call_id, step or superstep(self.call_id, self.config)
-        )
+        given = self.given if isinstance(self.given, dict) else {_first(known.schema): self.given}
+        if not known.injected.isdisjoint(given):
+            # what the model wrote under the name of an injected argument is not the host's
+            given = {name: value for name, value in given.items() if name not in known.injected or name in written}
+        judged = self._validated(given, known.injected) if self._validates else given
+        step = step or superstep(self.call_id, self.config)
+        return Call(_describe(self.tool, self.served, known.schema), judged, self.call_id, step)
 
-    def _judged(self, shown: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    def _validated(self, sent: Mapping[str, Any], injected: frozenset[str]) -> dict[str, Any]:
         """What the model sent, in the form that the body gets. What validation left out never gets there."""
-        places: dict[str, int | str] = {name: 0 if self.args else name for name in shown}
-        if not self.args and not shown.keys() <= self.kwargs.keys():
+        body = dict.fromkeys(sent, self.args[0]) if self.args else self.kwargs
+        names = list(sent)
+        if not sent.keys() <= body.keys():
             # a name that validation does not know may have led to any other (an alias): so none of these is a default
-            places = {name: name for name in self.kwargs if name in shown or name not in self.known.injected}
-        for name, place in places.items():
-            value = self.args[0] if isinstance(place, int) else self.kwargs[place]
-            if is_plain(value):
-                self.places[name] = place
-            yield name, value if name in self.places else shown.get(name, value)
+            names = [name for name in body if name in sent or name not in injected]
+        self._plain = [name for name in names if is_plain(body[name])]
+        if len(self._plain) < len(names):
+            return {name: body[name] if name in self._plain else sent.get(name, body[name]) for name in names}
+        return {name: body[name] for name in names}
 
     def hand_out(self, judged: Mapping[str, Any]) -> None:
         """Put the judged copy where the body gets its arguments from."""
-        if not self.validates:
+        if not self._validates:
             self.given = {**self.given, **judged} if isinstance(self.given, dict) else next(iter(judged.values()))
-        for name, place in self.places.items():
-            if isinstance(place, int):
+        for name in self._plain:
+            if self.args:
                 self.args = (judged[name],)
             else:
-                self.kwargs[place] = judged[name]
+                self.kwargs[name] = judged[name]
+
+    def take(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """What the body gets, once; None where the framework is to make it.
+
+        Raises:
+            what the framework has against the arguments.
+        """
+        if self._handed_out or not self._validates:
+            return None
+        self._handed_out = True
+        if self.error is not None:
+            raise self.error
+        return self.args, self.kwargs
 
     def learned(self, _: Any) -> Learned:
         """What the raw result says."""
@@ -129,9 +158,7 @@ class Frame:
         content, artifact, status = self.result
         if status == "error":
             return Failed("the tool said that it failed")
-        if served_by(self.tool) is not None:
-            return _said_by_server(content, artifact)
-        return _said_by(content)
+        return _said_by(content) if self.served is None else _said_by_server(content, artifact)
 
     def tell(self, refusal: ProvenanceDenied) -> Any:
         """The message that answers the model's call; without one, whoever called gets the refusal."""
@@ -144,25 +171,11 @@ class Frame:
 FRAME: Final[ContextVar[Frame | None]] = ContextVar("citespan-langchain-frame", default=None)
 
 
-@contextmanager
-def under(frame: Frame | None) -> Iterator[None]:
-    """What the framework does under it belongs to this call, or to none."""
-    token = FRAME.set(frame)
-    try:
-        yield
-    finally:
-        FRAME.reset(token)
-
-
 def hand_out_arguments(wrapped: Any, tool: Any, args: Any, kwargs: Any) -> Any:
     """In place of `_to_args_and_kwargs`, once per call: what was judged, or the error that was found then."""
     frame = FRAME.get()
-    if frame is None or frame.tool is not tool or frame.handed_out or not frame.validates:
-        return wrapped(*args, **kwargs)
-    frame.handed_out = True
-    if frame.error is not None:
-        raise frame.error
-    return frame.args, frame.kwargs
+    taken = None if frame is None or frame.tool is not tool else frame.take()
+    return wrapped(*args, **kwargs) if taken is None else taken
 
 
 def keep_result(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Any:
@@ -177,33 +190,23 @@ def _raw(content: Any, artifact: Any, tool_call_id: Any, name: Any, status: str)
     return content, artifact, status
 
 
-def _describe(tool: Any, known: Known) -> Tool:
-    served = served_by(tool)
-    return Tool(
-        name=tool.name if served is None else served.name,
-        server=None if served is None else served.server,
-        schema=known.schema,
-        description=tool.description or None,
-        hint=(tool.metadata or {}).get("readOnlyHint"),
-        type="function" if served is None else "extension",
-    )
+def _describe(tool: Any, served: Served | None, schema: Mapping[str, Any]) -> Tool:
+    hint = (tool.metadata or {}).get("readOnlyHint")
+    if served is None:
+        return Tool(tool.name, schema=schema, description=tool.description or None, hint=hint)
+    return Tool(served.name, served.server, schema, tool.description or None, hint=hint, type="extension")
 
 
 def _know(tool: Any) -> Known:
     """What a tool's arguments are; worked out once, which older versions of LangChain take milliseconds for."""
-    known = _KNOWN.get(id(tool), _UNKNOWN)
-    if not (known.args_schema is tool.args_schema and known.tool is not None and known.tool() is tool):
-        schema = _schema(tool)
+    known = _KNOWN.get(id(tool))
+    if known is None or known.args_schema is not tool.args_schema:
         names = (*getattr(tool.args_schema, "model_fields", ()), *tool._injected_args_keys, *_HOSTS)
         injected = frozenset(names) - tool._filter_injected_args(dict.fromkeys(names)).keys()
-        known = _KNOWN[id(tool)] = Known(schema, injected, ref(tool, partial(_forget, id(tool))), tool.args_schema)
+        if known is None:
+            finalize(tool, _KNOWN.pop, id(tool), None).atexit = False
+        known = _KNOWN[id(tool)] = Known(_schema(tool), injected, tool.args_schema)
     return known
-
-
-def _forget(key: int, gone: Any) -> None:
-    known = _KNOWN.get(key)
-    if known is not None and known.tool is gone:
-        del _KNOWN[key]
 
 
 def _schema(tool: Any) -> Mapping[str, Any]:
@@ -217,10 +220,9 @@ def _schema(tool: Any) -> Mapping[str, Any]:
     return found
 
 
-def served_by(tool: Any) -> Served | None:
-    """Where a tool of an MCP server comes from, None for any other tool."""
-    found: Served | None = getattr(getattr(tool, "coroutine", None), SERVED, None)
-    return found
+def _first(schema: Mapping[str, Any]) -> str:
+    """The name of the first argument: what a bare text is for."""
+    return str(next(iter(schema.get("properties") or ()), "input"))
 
 
 def _said_by(content: Any) -> Learned:
@@ -235,8 +237,7 @@ def _said_by(content: Any) -> Learned:
         return Value(content)
     if any(message.status == "error" for message in messages):
         return Failed("the tool said that it failed")
-    texts = [message.content for message in messages]
-    return Value(texts[0] if len(texts) == 1 else texts)
+    return _value([message.content for message in messages])
 
 
 def _said_by_server(content: Any, artifact: Any) -> Learned:
@@ -245,5 +246,8 @@ def _said_by_server(content: Any, artifact: Any) -> Learned:
         return Value(artifact["structured_content"])
     if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
         return _said_by(content)
-    texts = [block["text"] for block in content if block.get("type") == "text"]
-    return Value(texts[0] if len(texts) == 1 else texts)
+    return _value([block["text"] for block in content if block.get("type") == "text"])
+
+
+def _value(parts: list[Any]) -> Value:
+    return Value(parts[0] if len(parts) == 1 else parts)

@@ -4,14 +4,13 @@ an invocation of a graph belongs to, and what humans and the host said in it.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from citespan.core.leaves import snapshot
-from citespan.core.opaque import Opaque
-from citespan.core.schema import UNKNOWN
+from citespan.core.opaque import is_scalar
 from citespan.guard.context import current_run
 from citespan.guard.state import RunState
 from citespan.instrument._base import Conversation
@@ -20,15 +19,21 @@ from citespan.instrument._patch import loaded
 MESSAGES: Final = "langchain_core.messages"
 #: what the config of everything that runs inside a graph holds
 INSIDE: Final = "__pregel_read"
+#: where a server that runs graphs puts its own checkpointer
+GIVEN: Final = "__pregel_checkpointer"
 MAX_CALLS: Final = 4096
 
 
 def is_plain(value: Any) -> bool:
     """Whether a value is JSON of exact types, so that the judged copy can stand for it."""
     kind = type(value)
-    if kind is str or kind is int or kind is bool:
+    if kind is str or kind is int:
         return True
-    return not any(isinstance(leaf.value, Opaque) for leaf in snapshot({"": value}, UNKNOWN).leaves)
+    if kind is list:
+        return all(map(is_plain, value))
+    if kind is dict:
+        return all(type(key) is str and is_plain(member) for key, member in value.items())
+    return is_scalar(value)
 
 
 def command_type() -> Any:
@@ -39,6 +44,10 @@ def command_type() -> Any:
 Asked = dict[str, tuple[str, frozenset[str]]]
 #: per run, by call id: the step of the model response that asked for the call, and the names of arguments in it
 _ASKED: Final[WeakKeyDictionary[RunState, Asked]] = WeakKeyDictionary()
+#: checkpointers in memory, by number: an id would come back once its owner is gone
+_STORES: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()
+_NUMBERS: Final = itertools.count(1)
+_NOBODY: Final[tuple[None, frozenset[str]]] = (None, frozenset())
 
 
 def note_response(response: Any) -> None:
@@ -58,15 +67,16 @@ def note_response(response: Any) -> None:
 
 def asked_for(call_id: str | None) -> tuple[str | None, frozenset[str]]:
     """The step of the model response that asked for a call, and the names of arguments that the model wrote in it."""
-    run = current_run()
-    asked = {} if run is None else _ASKED.get(run.state, {})
-    return (None, frozenset()) if call_id is None else asked.get(call_id, (None, frozenset()))
+    run = None if call_id is None else current_run()
+    asked: Any = {} if run is None else _ASKED.get(run.state, {})
+    found: tuple[str | None, frozenset[str]] = asked.get(call_id, _NOBODY)
+    return found
 
 
-def superstep(call_id: str | None, config: Mapping[str, Any]) -> str | None:
+def superstep(call_id: str | None, config: Mapping[str, Any] | None) -> str | None:
     """The graph's own step, for a call that another library's model asked for: that of the checkpoint it runs on."""
-    metadata = config.get("metadata") or {}
-    if call_id is None or "langgraph_step" not in metadata:
+    metadata = (config or {}).get("metadata") or {}
+    if config is None or call_id is None or "langgraph_step" not in metadata:
         return None
     outer = str(metadata.get("langgraph_checkpoint_ns")).rpartition("|")[0]
     checkpoint = (config.get("configurable") or {}).get("checkpoint_map", {}).get(outer)
@@ -81,9 +91,19 @@ def conversation_of(graph: Any, input: Any = None, config: Any = None, **_: Any)
     configurable = {key: value for found in configs for key, value in (found.get("configurable") or {}).items()}
     if INSIDE in configurable:
         return Conversation(name=name)
-    thread = configurable.get("thread_id") if graph.checkpointer else None
     said, inputs = _given(input)
-    return Conversation(None if thread is None else str(thread), name, said, inputs)
+    checkpointer, thread = configurable.get(GIVEN, graph.checkpointer), configurable.get("thread_id")
+    if thread is None or not checkpointer:
+        return Conversation(name=name, said=said, inputs=inputs)
+    return Conversation(str(thread), name, said, inputs, _store(checkpointer))
+
+
+def _store(checkpointer: Any) -> str:
+    """Where a checkpointer keeps threads. One in memory is a store of its own; others may be two doors to one store."""
+    kind = type(checkpointer)
+    memory = getattr(sys.modules.get("langgraph.checkpoint.memory"), "InMemorySaver", ())
+    number = _STORES.setdefault(checkpointer, next(_NUMBERS)) if isinstance(checkpointer, memory) else ""
+    return f"{kind.__module__}.{kind.__qualname__} {number}"
 
 
 def _given(input: Any) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -91,6 +91,7 @@ class Adapter:
         tell, abort: how a refusal reaches the model, and the caller of the run.
         patches_of: the patches of an installed version, where they differ by version.
         serves: it guards a server, whose calls come from a client elsewhere.
+        pauses: whether an exception is how the framework stops a call in order to run it again later: no error of it.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Adapter:
     abort: str = ""
     patches_of: Callable[[Version], tuple[Patch, ...]] | None = None
     serves: bool = False
+    pauses: Callable[[BaseException], bool] = lambda _: False
 
 
 def installed(adapter: Adapter) -> str | None:

@@ -25,16 +25,7 @@ from typing import Any, Final
 from citespan.core.decision import ProvenanceDenied
 from citespan.guard.trouble import report
 from citespan.instrument._base import Refusal, call, call_async, stream, stream_async
-from citespan.instrument._langchain_call import (
-    FRAME,
-    SERVED,
-    Frame,
-    Served,
-    hand_out_arguments,
-    keep_result,
-    served_by,
-    under,
-)
+from citespan.instrument._langchain_call import FRAME, SERVED, Frame, Served, hand_out_arguments, keep_result
 from citespan.instrument._langgraph import conversation_of, note_response
 from citespan.instrument._patch import Adapter, Patch, Version, Wrap
 from citespan.instrument.mcp_client import name_server
@@ -47,28 +38,28 @@ HANDOFF: Final = "__handoff_destination"
 def _run(wrapped: Any, tool: Any, args: Any, kwargs: Any) -> Any:
     frame, native = _frame(wrapped, tool, *args, **kwargs)
 
-    def body(judged: Mapping[str, Any]) -> Any:
-        frame.hand_out(judged)
-        with under(frame):
+    def body(judged: Mapping[str, Any] | None) -> Any:
+        if judged is not None:
+            frame.hand_out(judged)
+        with frame:
             return native(frame.given)
 
-    if _is_handoff(tool) or frame.error is not None:
-        with under(None if frame.error is None else frame):
-            return native(frame.given)
+    if _passes(frame):
+        return body(None)
     return call(ADAPTER, frame.read, body, Refusal(frame.tell, _abort), frame.learned)
 
 
 async def _arun(wrapped: Any, tool: Any, args: Any, kwargs: Any) -> Any:
     frame, native = _frame(wrapped, tool, *args, **kwargs)
 
-    async def body(judged: Mapping[str, Any]) -> Any:
-        frame.hand_out(judged)
-        with under(frame):
+    async def body(judged: Mapping[str, Any] | None) -> Any:
+        if judged is not None:
+            frame.hand_out(judged)
+        with frame:
             return await native(frame.given)
 
-    if _is_handoff(tool) or frame.error is not None:
-        with under(None if frame.error is None else frame):
-            return await native(frame.given)
+    if _passes(frame):
+        return await body(None)
     return await call_async(ADAPTER, frame.read, body, Refusal(frame.tell, _abort), frame.learned)
 
 
@@ -78,14 +69,21 @@ def _frame(wrapped: Any, tool: Any, tool_input: Any, *rest: Any, **options: Any)
     return frame, lambda given: wrapped(given, *rest, **options)
 
 
-def _is_handoff(tool: Any) -> bool:
-    return HANDOFF in (tool.metadata or {})
+def _passes(frame: Frame) -> bool:
+    """Whether there is nothing to judge: a handoff, or arguments with which the framework runs no body."""
+    return frame.error is not None or HANDOFF in (frame.tool.metadata or ())
 
 
 def _abort(refusal: ProvenanceDenied) -> BaseException:
     """The refusal in the one form that graphs and their middleware let through; without langgraph it is that itself."""
     errors = sys.modules.get("langgraph.errors")
     return refusal if errors is None else _stopping(errors.GraphBubbleUp)(refusal.decision, refusal.hint)
+
+
+def _interrupts(error: BaseException) -> bool:
+    """Whether a tool asks a human, and is run from its start once there is an answer."""
+    errors = sys.modules.get("langgraph.errors")
+    return errors is not None and isinstance(error, errors.GraphInterrupt)
 
 
 @cache
@@ -140,9 +138,8 @@ async def _create_session(wrapped: Any, _: Any, args: Any, kwargs: Any) -> Async
     """A session for one call: the hook inside it calls the server what the host calls it."""
     async with wrapped(*args, **kwargs) as session:
         frame = FRAME.get()
-        served = None if frame is None else served_by(frame.tool)
-        if served is not None and served.server is not None:
-            name_server(session, served.server)
+        if frame is not None and frame.served is not None and frame.served.server is not None:
+            name_server(session, frame.served.server)
         yield session
 
 
@@ -181,8 +178,9 @@ ADAPTER: Final = Adapter(
     scopes=("openinference.instrumentation.langchain", "opentelemetry.instrumentation.langchain"),
     covers="every tool that is a `BaseTool`: in `create_agent`, `ToolNode`, any graph, or called by hand",
     misses="tools that a model's provider runs; a tool class with a `run` of its own; `RemoteGraph`",
-    run="an invocation of a graph; with a checkpointer its `thread_id`",
+    run="an invocation of a graph; with a checkpointer its `thread_id` there",
     step="one model response; for models of other libraries the graph's superstep",
     tell='a `ToolMessage` with `status="error"`; without a tool call id the refusal is raised',
     abort="`ProvenanceDenied`, which is a `GraphBubbleUp` too",
+    pauses=_interrupts,
 )

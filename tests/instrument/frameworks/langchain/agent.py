@@ -11,7 +11,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import StructuredTool
-from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # langgraph-prebuilt 1.0 warns of what it itself imports
@@ -110,7 +110,7 @@ def play_agent(
     flavour: str = "invoke",
     said: Any = "go",
     thread: str | None = None,
-    saver: InMemorySaver | None = None,
+    saver: BaseCheckpointSaver | None = None,
     **options: Any,
 ) -> Played:
     """Run `create_agent` with these tools and this script."""

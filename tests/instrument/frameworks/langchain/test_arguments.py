@@ -1,5 +1,6 @@
 """What of a LangChain call is judged, and what its body gets."""
 
+import gc
 from datetime import date
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from tests.instrument.frameworks.langchain.agent import Scenario, Scripted, play
 
 from citespan.core.decision import ProvenanceDenied
 from citespan.guard.run import Run
+from citespan.instrument._langchain_call import _KNOWN
 
 #: a listing with a number, a date and a path
 LISTED = {"id": 5120, "day": "2026-03-04", "path": "a.py", "owner": {"name": "ann", "files": ["a.py"]}}
@@ -175,6 +177,18 @@ class TestArguments(Scenario):
         self.agent(save, [("save", {"path": "a.py"})])
         assert got == [("a.py", 4, "call-2-0", "call-2-0")]
         assert kept.statuses("save") == ["ok"]
+
+    def test_what_is_known_of_a_tool_goes_with_it(self, kept: Kept) -> None:
+        """It is kept by the tool's id, which another tool may have later."""
+        before = set(_KNOWN)
+        made = Tool("look", lambda said: said, "Look.")
+        with Run("r") as run:
+            run.user("a.py")
+            assert made.invoke("a.py") == "a.py"
+        assert set(_KNOWN) - before == {id(made)}
+        del made
+        gc.collect()
+        assert set(_KNOWN) <= before
 
     def test_what_the_model_writes_under_an_injected_name_is_judged(self, kept: Kept) -> None:
         """An argument that only the host may give is no way around the guard."""

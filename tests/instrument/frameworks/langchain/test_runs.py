@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, ToolException, tool
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
@@ -270,12 +271,59 @@ class TestSources(Scenario):
         assert graph.invoke(Command(resume="notes.md"), config)["messages"][-1].content == "done"
         assert world.ran == ["ask_human", "ask_human", "patch_file"]
         assert kept.judged() == {"ask_human": 1, "patch_file": 1}
+        stopped, resumed = kept.of("ask_human")
+        assert stopped.status.is_unset
+        assert semconv.ERROR_TYPE not in (stopped.attributes or {})
+        assert semconv.UNRECORDED in (stopped.attributes or {})
+        assert semconv.UNRECORDED not in (resumed.attributes or {})
 
     def test_a_thread_id_without_a_checkpointer_is_no_conversation(self, kept: Kept, world: World) -> None:
         """The framework keeps nothing of it, so neither does the guard."""
         play_agent([LIST, "listed"], world, thread="T1")
         play_agent([PATCH_LISTED, "done"], world, thread="T1")
         assert world.ran == ["list_files"]
+
+    def test_a_thread_id_is_of_its_checkpointer(self, kept: Kept, world: World) -> None:
+        """Two stores in memory may both have a thread T1: what one of them observed is no source in the other."""
+        first, second = InMemorySaver(), InMemorySaver()
+        play_agent([LIST, "listed"], world, thread="T1", saver=first)
+        play_agent([PATCH_LISTED, "sorry"], world, thread="T1", saver=second)
+        assert world.ran == ["list_files"]
+        play_agent([PATCH_LISTED, "done"], world, thread="T1", saver=first)
+        assert world.ran == ["list_files", "patch_file"]
+        assert {(span.attributes or {})[semconv.CONVERSATION_ID] for span in kept.of("patch_file")} == {"T1"}
+
+    def test_a_server_may_bring_its_checkpointer(self, kept: Kept, world: World) -> None:
+        """In the config, beside the thread's id, for a graph that has none."""
+        config: Any = {"configurable": {"thread_id": "T1", "__pregel_checkpointer": InMemorySaver()}}
+        for script in ([*LIST], [*PATCH_LISTED]):
+            graph = graph_of(scripted(script, "done"), tools_of(world))
+            graph.invoke({"messages": "go"}, config)
+        assert world.ran == ["list_files", "patch_file"]
+
+    def test_checkpointers_of_one_store_share_their_threads(self, kept: Kept, world: World) -> None:
+        """Two that are no memory of their own may stand on one database."""
+
+        class Database(BaseCheckpointSaver):
+            """What it keeps is kept elsewhere."""
+
+            kept = InMemorySaver()
+
+            def put(self, *args: Any) -> Any:
+                return self.kept.put(*args)
+
+            def put_writes(self, *args: Any) -> None:
+                self.kept.put_writes(*args)
+
+            def get_tuple(self, config: Any) -> Any:
+                return self.kept.get_tuple(config)
+
+            def get_next_version(self, *args: Any) -> Any:
+                return self.kept.get_next_version(*args)
+
+        play_agent([LIST, "listed"], world, thread="T1", saver=Database())
+        play_agent([PATCH_LISTED, "done"], world, thread="T1", saver=Database())
+        assert world.ran == ["list_files", "patch_file"]
 
 
 class TestRefusals(Scenario):
