@@ -119,6 +119,18 @@ def test_the_policy_that_was_used_lies_beside_the_traces(
     assert policy.max_assumed == 0
 
 
+def test_each_command_that_it_prints_works_as_it_stands(played: Played, tmp_path: Path) -> None:
+    """Also where no environment is active, from any folder, with none of its commands on the PATH."""
+    done, _, _ = played
+    lines = [line.removeprefix("next ").strip() for line in done.stdout.splitlines() if line.startswith("next ")]
+    explain, read, again = lines
+    assert again.startswith("OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 ")
+    for line in (explain, read, again.partition(" ")[2].replace("demo  (the same, into a collector)", "demo --help")):
+        typed = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert (typed.returncode, typed.stderr) == (0, ""), line
+        assert typed.stdout
+
+
 def test_without_the_guard_the_file_and_the_branch_would_have_been_taken(tmp_path: Path) -> None:
     """It is not git that stops the agent."""
     pytest.importorskip("mcp_server_git")

@@ -14,6 +14,7 @@ from tests.otel.receiver import Receiver, grpc_receiver, http_receiver
 
 from citespan import instrument
 from citespan.cli import main
+from citespan.doctor.render import NOWHERE
 from citespan.guard.registry import registry
 from citespan.instrument import ADAPTERS
 
@@ -119,6 +120,66 @@ def test_a_policy_is_named_with_its_mode_and_digest(capsys: pytest.CaptureFixtur
     assert {framework["mode"] for framework in document["frameworks"]} == {"tag"}
 
 
+def test_without_a_policy_it_says_what_enforces(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """`citespan run` only tags then; `mode` of the JSON is what the Python API does, and `note` says the rest."""
+    note = "no policy: tagged only by citespan run, enforced with --required"
+    code, document = said(capsys)
+    assert code == 0
+    assert {(each["mode"], each["note"]) for each in document["frameworks"]} == {("enforce", note)}
+    main(["doctor"])
+    text = capsys.readouterr().out
+    assert f"MCP client {metadata.version('mcp')}: {note} (" in text
+    assert "enforce, policy" not in text
+    policy = tmp_path / "citespan.toml"
+    policy.write_text("version = 1\n")
+    assert {each["note"] for each in said(capsys, "--policy", str(policy))[1]["frameworks"]} == {""}
+    main(["doctor", "--policy", str(policy)])
+    assert f"MCP client {metadata.version('mcp')}: enforce, policy " in capsys.readouterr().out
+
+
+def test_what_each_side_of_a_refusal_gets_is_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever an adapter says of it: a thing, or a sentence."""
+    main(["doctor"])
+    text = capsys.readouterr().out
+    assert "          refusal: to the model: a result with `isError`\n" in text
+    assert "          abort:   to the caller: `ProvenanceDenied` from `call_tool`\n" in text
+
+
+def test_what_nobody_covers_stands_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever reads it to the end knows what no adapter can see."""
+    main(["doctor"])
+    _, _, end = capsys.readouterr().out.partition("not covered anywhere\n")
+    assert end.splitlines() == [f"  {line}" for line in NOWHERE]
+
+
+@pytest.mark.parametrize("key", [None, "a key for tests"], ids=["none", "set"])
+def test_whose_digest_key_it_is(
+    key: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The variable's, else the user's own; the key itself is not shown."""
+    monkeypatch.delenv("CITESPAN_DIGEST_KEY", raising=False)
+    if key is not None:
+        monkeypatch.setenv("CITESPAN_DIGEST_KEY", key)
+    text = finding(said(capsys)[1], "telemetry", "digest key")["text"]
+    whose = "this user's own, CITESPAN_DIGEST_KEY is not set" if key is None else "from CITESPAN_DIGEST_KEY"
+    assert text == f"{whose}; only digests of the same key can be compared"
+
+
+@pytest.mark.parametrize("protocol", RECEIVERS)
+def test_an_endpoint_without_a_scheme_is_told_how_to_be_written(
+    protocol: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host and a port are no URL; a password is not repeated."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+    for named in ("localhost:9", "me:secret@localhost:9"):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", named)
+        found = finding(said(capsys)[1], "telemetry", "endpoint")
+        assert (found["state"], found["advice"]) == ("problem", "write http://localhost:9")
+        assert found["text"] == f"localhost:9 ({protocol}) takes no spans"
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:9")
+    assert "is the collector running" in finding(said(capsys)[1], "telemetry", "endpoint")["advice"]
+
+
 @pytest.mark.parametrize("text", [None, "version = 2\n"])
 def test_a_policy_that_cannot_be_used_is_a_problem(
     text: str | None, capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -129,7 +190,8 @@ def test_a_policy_that_cannot_be_used_is_a_problem(
         policy.write_text(text)
     code, document = said(capsys, "--policy", str(policy))
     assert (code, finding(document, "policy", "file")["state"]) == (1, "problem")
-    assert document["frameworks"]
+    notes = {framework["note"] for framework in document["frameworks"]}
+    assert notes == {"the policy cannot be used: no guard is installed"}
 
 
 def test_a_disabled_sdk_is_said_not_to_switch_the_guard_off(

@@ -81,6 +81,18 @@ class TestExitCodes:
         assert main(["replay", write("a.jsonl", CITED), "none.jsonl"]) == 65
         assert capsys.readouterr().err == "citespan: none.jsonl: cannot be read: No such file or directory\n"
 
+    @pytest.mark.parametrize("options", [[], ["--keep-going"]], ids=["", "keep going"])
+    def test_65_for_a_trace_which_is_told_from_a_bad_line(
+        self, options: list[str], write: Write, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It is said once, however many lines it has, and what to do with a policy where there is only a trace."""
+        line = {"resourceSpans": [{"scopeSpans": []}]}
+        assert main(["replay", *options, write("trace.jsonl", line, line)]) == 65
+        assert capsys.readouterr().err == (
+            "citespan: trace.jsonl: this is a trace; it holds no values and cannot be replayed. "
+            "Try the policy on the agent: citespan run --policy FILE --mode tag -- ...\n"
+        )
+
     @pytest.mark.parametrize("way", ["option", "environment"])
     def test_78_for_a_policy_that_is_not_there(self, way: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
         arguments = ["replay", write("a.jsonl", CITED)]

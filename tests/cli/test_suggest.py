@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from tests.replay.recordings import call
 
 from citespan.cli import main
+from citespan.cli.suggest import ENOUGH_TASKS
 from citespan.policy_file import load
 
 RUNS = [
@@ -43,10 +46,128 @@ def test_it_starts_with_what_a_person_must_review(recording: str, capsys: pytest
 
 
 def test_or_into_a_file(recording: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Standard output stays empty, standard error says what it was learned from."""
     output = tmp_path / "citespan.toml"
     assert main(["suggest", recording, "-o", str(output)]) == 0
-    assert capsys.readouterr().out == ""
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"{output}: learned from 2 runs of 2 tasks; too few to enforce by\n")
     assert load(output).tools["order"].arguments["kind"].values == ("buy",)
+    assert [path.name for path in tmp_path.iterdir() if path != output] == ["runs.jsonl"], "no part of a file is left"
+
+
+@pytest.mark.parametrize(
+    "runs, said",
+    [
+        ([RUNS[0]], "learned from 1 run of 1 task; too few to enforce by"),
+        ([RUNS[0] | {"id": str(index)} for index in range(3)], "learned from 3 runs of 1 task; too few to enforce by"),
+        ([{"id": str(n), "task": n, "calls": []} for n in range(ENOUGH_TASKS)], "learned from 20 runs of 20 tasks"),
+    ],
+    ids=["one", "copies", "enough"],
+)
+def test_it_says_of_how_many_tasks_it_was_learned(
+    runs: list[dict[str, Any]], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Distinct tasks count, copies do not, and some tens are enough."""
+    path, output = tmp_path / "runs.jsonl", tmp_path / "citespan.toml"
+    path.write_text("".join(json.dumps(run) + "\n" for run in runs), encoding="utf-8")
+    assert main(["suggest", str(path), "-o", str(output)]) == 0
+    assert capsys.readouterr().err == f"{output}: {said}\n"
+
+
+def test_a_policy_that_is_there_is_left_alone(
+    recording: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 64, before anything is read; somebody may have reviewed it."""
+    monkeypatch.chdir(tmp_path)
+    Path("citespan.toml").write_text("reviewed")
+    assert main(["suggest", "none.jsonl", "-o", "citespan.toml"]) == 64
+    assert main(["suggest", recording, "-o", "citespan.toml"]) == 64
+    said = "citespan: citespan.toml is there already; name another file, or add --force\n"
+    assert capsys.readouterr().err == said * 2
+    assert Path("citespan.toml").read_text() == "reviewed"
+
+
+def test_one_that_comes_while_recordings_are_read_is_left_alone(
+    recording: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading takes its time, and somebody may save a policy meanwhile."""
+    output = tmp_path / "citespan.toml"
+
+    class Slow(io.BytesIO):
+        def readinto(self, buffer: Any) -> int:
+            output.write_text("reviewed")
+            return super().readinto(buffer)
+
+    slow = io.BufferedReader(Slow(Path(recording).read_bytes()))  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(slow))
+    assert main(["suggest", "-", "-o", str(output)]) == 64
+    assert output.read_text() == "reviewed"
+
+
+def test_with_force_it_is_written_over(recording: str, tmp_path: Path) -> None:
+    """A link stays a link, and the file keeps its mode."""
+    kept, output = tmp_path / "kept.toml", tmp_path / "citespan.toml"
+    kept.write_text("old")
+    kept.chmod(0o640)
+    output.symlink_to(kept)
+    assert main(["suggest", recording, "--force", "-o", str(output)]) == 0
+    assert load(kept).tools["order"].arguments["kind"].values == ("buy",)
+    assert output.is_symlink()
+    assert kept.stat().st_mode & 0o777 == 0o640
+
+
+def test_what_cannot_be_written_whole_changes_nothing(recording: str, tmp_path: Path) -> None:
+    """No file may have more than 100 bytes here: the old policy stays, and no part of the new one."""
+    output = tmp_path / "citespan.toml"
+    output.write_text("old")
+    program = (
+        "import resource, sys; from citespan.cli import main; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "suggest", recording, "--force", "-o", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (64, f"citespan: {output}: cannot be written: File too large\n")
+    assert {path.name for path in tmp_path.iterdir()} == {"runs.jsonl", "citespan.toml"}
+    assert output.read_text() == "old"
+
+
+def test_what_is_no_regular_file_is_written_to_as_it_is(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A device is not replaced by a file, with `--force` neither."""
+    assert main(["suggest", recording, "-o", os.devnull]) == 0
+    assert main(["suggest", recording, "--force", "-o", os.devnull]) == 0
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_folder_that_is_not_there_is_a_usage_mistake(recording: str, tmp_path: Path) -> None:
+    """Exit code 64, and no folder is made."""
+    assert main(["suggest", recording, "-o", str(tmp_path / "none" / "citespan.toml")]) == 64
+    assert main(["suggest", recording, "-o", str(tmp_path)]) == 64
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "tools, said",
+    [(["look"], "1 tool said to only read: it is tagged"), (["look", "see"], "2 tools said to only read: they are")],
+    ids=["one", "two"],
+)
+def test_tools_that_only_read_are_counted_in_whole_sentences(
+    tools: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One tool is one, in what must be reviewed."""
+    declared = {name: {"annotations": {"readOnlyHint": True}} for name in tools}
+    run = RUNS[0] | {"tools": declared, "calls": [call(name) for name in tools]}
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps(run) + "\n", encoding="utf-8")
+    assert main(["suggest", str(path)]) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_an_evidence_file_is_recognised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 65, and what to record instead."""
+    path = tmp_path / "e.jsonl"
+    path.write_text('{"schema": "citespan.evidence/1", "tool": "order"}\n')
+    assert main(["suggest", str(path)]) == 65
+    assert "e.jsonl: this is an evidence file; record a trace" in capsys.readouterr().err
 
 
 def test_the_profile_says_how_much_must_back_it(recording: str, capsys: pytest.CaptureFixture[str]) -> None:

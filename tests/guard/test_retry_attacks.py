@@ -140,11 +140,11 @@ def test_a_conversation_that_is_forgotten_while_it_is_open_keeps_its_budget() ->
     """Whoever can open threads would otherwise give each helper of this one a budget of its own."""
     kept = Conversations()
     run = Run(policy=ONE_FREE, run_id="T1")
-    kept.join(("langchain", "T1"), run)
+    kept.join("langchain", "T1", run)
     with run:
         begin(PATCH, {"path": "x.py"}).finish("patched")
         for number in range(MAX_CONVERSATIONS):
-            kept.join(("langchain", f"other-{number}"), Run())
+            kept.join("langchain", f"other-{number}", Run())
         with Run("helper", policy=ONE_FREE), pytest.raises(ProvenanceDenied):
             begin(PATCH, {"path": "y.py"})
 

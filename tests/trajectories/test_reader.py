@@ -12,7 +12,12 @@ from typing import Any
 
 import pytest
 
+from citespan import TracedTools
+from citespan.core.decision import Decision
+from citespan.core.leaves import Snapshot
 from citespan.errors import EXIT_BAD_INPUT, TraceFileError
+from citespan.guard.ports import ToolCall
+from citespan.stores.evidence import evidence_line
 from citespan.trajectories import RecordedCall, RecordedTool, Trajectory, read_trajectories, reader
 
 Write = Callable[..., Path]
@@ -56,6 +61,45 @@ def reason(source: Path) -> str:
         list(read_trajectories(source))
     assert caught.value.exit_code == EXIT_BAD_INPUT
     return str(caught.value).removeprefix(f"{source}:")
+
+
+class TestFilesOfAnotherKind:
+    """What citespan itself writes is easily given here; its lines are recognised, not picked at key by key."""
+
+    def test_a_trace_as_the_exporter_writes_it(self, tmp_path: Path) -> None:
+        """One sentence for the whole file."""
+        path = tmp_path / "trace.jsonl"
+        with TracedTools({"look": lambda: "x"}) as tools:
+            tools.call("look")
+            tools.call("look")
+            assert tools.dump(path)
+        assert all_of(path) == ([], [f"{path}: {reader.TRACE}"])
+
+    @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n \n"], ids=["", "mark", "blank"])
+    def test_a_trace_in_the_other_spelling(self, start: bytes, write: Write) -> None:
+        """Protobuf's own names, and whatever may stand before a first line."""
+        path = write(start, {"resource_spans": []}, {"resource_spans": []})
+        assert all_of(path) == ([], [f"{path}: {reader.TRACE}"])
+
+    def test_an_evidence_file_as_the_guard_writes_it(self, tmp_path: Path) -> None:
+        """Its schema is on each line."""
+        path = tmp_path / "e.jsonl"
+        call = ToolCall("look", None, Snapshot({}, ()), frozenset(), None, None, None, None)
+        decision = Decision("look", None, False, "ok", "enforce", "tell", (), (), 0, "", True)
+        path.write_bytes(evidence_line(call, decision, None, 0) * 2)
+        assert all_of(path) == ([], [f"{path}: {reader.EVIDENCE}"])
+
+    def test_only_the_first_line_says_what_a_file_is(self, write: Write) -> None:
+        """After a run such a line is a bad line like any other."""
+        path = write(run(), {"resourceSpans": []}, run("r2"))
+        assert all_of(path) == (["r1", "r2"], [f"{path}:2: calls: is missing: an array"])
+
+    def test_a_line_that_is_too_long_to_be_read_says_nothing(
+        self, write: Write, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is refused unread."""
+        monkeypatch.setattr(reader, "MAX_LINE", 20)
+        assert "a line of more than 20 bytes" in reason(write({"resourceSpans": [{"scopeSpans": []}]}))
 
 
 class TestWhatIsRead:

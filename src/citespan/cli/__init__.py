@@ -48,7 +48,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and stop.")
+        bool,
+        typer.Option(
+            "--version", metavar="", is_eager=True, callback=_print_version, help="Print the version and stop."
+        ),
     ] = False,
 ) -> None:
     """A tool call must cite its sources, or it does not run."""
@@ -76,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as in `citespan show trace.jsonl | head`; Python would complain again at exit.
+        # The reader has gone, as in `citespan replay --format jsonl - | head`; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_CLOSED_PIPE
     return code if isinstance(code, int) else EXIT_OK

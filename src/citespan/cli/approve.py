@@ -36,6 +36,8 @@ def command(
 
     Each line is good for one call in each process that reads FILE.
 
+    To use FILE: a policy with on_violation = "ask", and CITESPAN_APPROVALS=FILE.
+
     Exit code 0: recorded. 64: usage. 65: no value, or FILE cannot be used.
     """
     import citespan

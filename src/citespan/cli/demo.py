@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tempfile
+from collections.abc import Iterator
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from citespan.cli.called import program, python
 from citespan.errors import EXIT_OK, EXIT_VIOLATIONS, NotGuarded, UsageError
 
 if TYPE_CHECKING:
@@ -20,18 +23,9 @@ if TYPE_CHECKING:
     from citespan.demo.rehearsal import Rehearsal
 
 POLICY: Final = "citespan.toml"
-#: what to look at next, where this version has the command
-NEXT: Final = (
-    ("show", "show {bad}"),
-    ("diff", "diff {good} {bad}"),
-    ("audit", "audit {bad} --policy {policy}"),
-    ("report", "report {bad} -o {folder}/report.html"),
-    ("policy", "policy explain {policy} git_add files"),
-)
 
 
 def command(
-    context: typer.Context,
     keep: Annotated[
         Path | None,
         typer.Option(
@@ -56,23 +50,20 @@ def command(
 
     console = Console(highlight=False)
     surprises = perform(folder, console)
-    commands = getattr(context.find_root().command, "commands", {})
-    places = {
-        "folder": folder,
-        "policy": folder / POLICY,
-        "good": folder / "good.jsonl",
-        "bad": folder / "bad.jsonl",
-    }
-    for name, line in NEXT:
-        if name in commands:
-            console.print(f"[bold]next   [/] citespan {line.format(**places)}", soft_wrap=True)
-    console.print(f"[bold]next   [/] python -m json.tool --json-lines {places['bad']}", soft_wrap=True)
-    if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
-        again = "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 citespan demo"
-        console.print(f"[bold]next   [/] {again}  (the same, into a collector)", soft_wrap=True)
+    for line in suggestions(folder):
+        console.print(f"[bold]next   [/] {line}", soft_wrap=True)
     for surprise in surprises:
         typer.echo(f"citespan: not as designed: {surprise}", err=True)
     raise typer.Exit(EXIT_VIOLATIONS if surprises else EXIT_OK)
+
+
+def suggestions(folder: Path) -> Iterator[str]:
+    """Commands to go on with, as they can be typed here."""
+    policy, bad = (shlex.quote(str(folder / name)) for name in (POLICY, "bad.jsonl"))
+    yield f"{program()} policy explain {policy} git_add files"
+    yield f"{python()} -m json.tool --json-lines {bad}"
+    if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+        yield f"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 {program()} demo  (the same, into a collector)"
 
 
 def require() -> None:

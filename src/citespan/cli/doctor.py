@@ -18,13 +18,17 @@ def command(
         Literal["text", "json"], typer.Option("--format", help="text: for people. json: one object, for programs.")
     ] = "text",
     try_them: Annotated[
-        bool, typer.Option("--try", help="Import each installed framework and wrap it for a moment (takes seconds).")
+        bool,
+        typer.Option(
+            "--try", metavar="", help="Import each installed framework and wrap it for a moment (takes seconds)."
+        ),
     ] = False,
-    network: Annotated[bool, typer.Option(help="Try the OTLP endpoint that OTEL_* variables name.")] = True,
+    network: Annotated[bool, typer.Option(metavar="", help="Try the OTLP endpoint that OTEL_* variables name.")] = True,
 ) -> int:
     """Show versions, policy, evidence file, endpoint, and what holds for the tool calls of each framework.
 
-    Exit code 0: nothing that was asked for is missing. 1: something is.
+    Exit code 0: nothing that was asked for is missing. 1: something is, such as a policy that is named and is not there
+    or has mistakes. 64: usage.
     """
     from citespan.doctor import examine, render
 

@@ -20,9 +20,9 @@ app = typer.Typer(no_args_is_help=True, help="Check a policy file, or explain wh
 
 File = Annotated[
     str,
-    typer.Argument(metavar="FILE", help="A policy, or a pyproject.toml with [tool.citespan]; - is standard input."),
+    typer.Argument(metavar="FILE", help=r"A policy, or a pyproject.toml with \[tool.citespan]; - is standard input."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")]
 
 
 @app.command()

@@ -29,7 +29,8 @@ def command(
         typer.Option("--format", help="text: a summary. jsonl: one object per call."),
     ] = "text",
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Report a line that cannot be used, and judge the rest.")
+        bool,
+        typer.Option("--keep-going", metavar="", help="Report a line that cannot be used, and judge the rest."),
     ] = False,
 ) -> None:
     """Judge recorded tool calls as if they were live.

@@ -22,7 +22,7 @@ def command(
     ] = None,
     required: Annotated[
         bool,
-        typer.Option("--required", help="Do not run unguarded; without a policy enforce the defaults."),
+        typer.Option("--required", metavar="", help="Do not run unguarded; without a policy enforce the defaults."),
     ] = False,
     mode: Annotated[
         Mode | None,
@@ -33,6 +33,9 @@ def command(
 
     With a policy that enforces, or with --required, the command does not run unguarded. With neither, calls are tagged
     only, and nothing is refused.
+
+    CITESPAN_TRACE_FILE=FILE writes spans, CITESPAN_EVIDENCE=FILE says where decisions go, CITESPAN_APPROVALS=FILE names
+    approvals.
 
     Exit code: the command's own. 64: usage. 65: the policy has problems. 78: the policy is not there, or the
     guard could not be installed.

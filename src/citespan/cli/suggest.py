@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import secrets
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     import io
 
 STANDARD_INPUT: Final = "-"
+#: distinct tasks below which a policy says little of an agent (docs/enforce-in-a-day.md: some tens)
+ENOUGH_TASKS: Final = 20
 _START: Final = 4096
 _TRACE: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resource_?[sS]pans"')
 
@@ -34,10 +38,14 @@ def command(
         Literal["strict", "balanced", "loose"],
         typer.Option("--profile", help="How many distinct tasks must back a loosening."),
     ] = "balanced",
+    force: Annotated[
+        bool, typer.Option("--force", metavar="", help="Write over the file that -o names, if it is there.")
+    ] = False,
 ) -> None:
     """Learn a policy from recorded runs, each loosening with its reason.
 
-    Exit code 0: written. 64: usage. 65: a line cannot be used (file, line and reason are on standard error).
+    Exit code 0: written. 64: usage, or the file to write is there already. 65: a line cannot be used (file, line and
+    reason are on standard error).
     """
     from citespan.cli.progress import Bar
     from citespan.learn import Learner, render
@@ -47,6 +55,8 @@ def command(
 
     if recordings.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input can be read once: give - only once")
+    if output is not None and not force:
+        _leave_alone(output)
     learner = Learner()
     with Bar("suggest", recordings) as bar:
         for source in recordings:
@@ -56,16 +66,54 @@ def command(
             else:
                 for trajectory in read_trajectories(source, progress=bar.advance):
                     learner.add(trajectory)
-    text = render(learner.draft(profile))
+    draft = learner.draft(profile)
+    text = render(draft)
     loads(text, output or "<suggested>")  # what is written can be used
     if output is None:
         typer.echo(text, nl=False)
     else:
+        if not force:
+            _leave_alone(output)  # reading takes its time
         try:
-            Path(output).write_text(text, encoding="utf-8")
+            _write(Path(output), text)
         except OSError as error:
             raise UsageError(f"{output}: cannot be written: {error.strerror}") from error
+        few = "" if draft.tasks >= ENOUGH_TASKS else "; too few to enforce by"
+        learned = f"{_number(draft.runs, 'run')} of {_number(draft.tasks, 'task')}"
+        typer.echo(f"{output}: learned from {learned}{few}", err=True)
     raise typer.Exit(EXIT_OK)
+
+
+def _leave_alone(output: str) -> None:
+    """A policy that somebody may have reviewed is not lost to a second run.
+
+    Raises:
+        UsageError: the file is there.
+    """
+    if Path(output).is_file():
+        raise UsageError(f"{output} is there already; name another file, or add --force")
+
+
+def _write(output: Path, text: str) -> None:
+    """Write a file whole or not at all. A link stays one, and what is no regular file is written to as it is."""
+    path = output.resolve()
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+        return
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with part.open("x", encoding="utf-8") as file:
+            file.write(text)
+        if path.exists():
+            shutil.copymode(path, part)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _number(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def is_trace(source: str) -> bool:

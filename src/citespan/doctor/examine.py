@@ -9,11 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from citespan.configure import APPROVALS_VARIABLE, recorded_approvals
 from citespan.core.policy import Policy
 from citespan.core.resolve import digest
 from citespan.doctor.exporters import reach
-from citespan.doctor.findings import Finding, Framework, FrameworkState, Health
-from citespan.errors import PolicyError
+from citespan.doctor.findings import Finding, Framework, FrameworkState, Health, State
+from citespan.errors import CitespanError, PolicyError
 from citespan.instrument import ADAPTERS, Adapter, NotActive, adapter, installed, patches, require, supported, try_out
 from citespan.otel.digest import VARIABLE as KEY_VARIABLE
 from citespan.policy_file import ENVIRONMENT_VARIABLE, find
@@ -27,6 +28,12 @@ _DISTRIBUTIONS: Final = (
     "opentelemetry-exporter-otlp-proto-grpc",
     "opentelemetry-distro",
 )
+#: what is said of each framework, by the state of the policy
+_NOTES: Final[dict[State, str]] = {
+    "ok": "",
+    "note": "no policy: tagged only by citespan run, enforced with --required",
+    "problem": "the policy cannot be used: no guard is installed",
+}
 _THREADING: Final = "opentelemetry.instrumentation.threading"
 
 
@@ -41,12 +48,12 @@ def examine(policy: str | Path | None = None, *, try_them: bool = False, network
     found, chosen = _policy(policy)
     name = "built-in defaults" if chosen is None else digest(chosen)
     mode = (chosen or Policy()).mode
-    frameworks = tuple(_framework(adapter(each), try_them, mode, name) for each in ADAPTERS)
-    findings = [*_versions(), found, _evidence(), *_telemetry(network), _threads()]
+    frameworks = tuple(_framework(adapter(each), try_them, mode, name, _NOTES[found.state]) for each in ADAPTERS)
+    findings = [*_versions(), found, _evidence(), *_approvals(), *_telemetry(network), _threads()]
     return Health(frameworks, tuple(findings))
 
 
-def _framework(known: Adapter, try_it: bool, mode: str, policy: str) -> Framework:
+def _framework(known: Adapter, try_it: bool, mode: str, policy: str, note: str) -> Framework:
     version = installed(known)
     state, reason = _state(known, version, try_it)
     return Framework(
@@ -59,6 +66,7 @@ def _framework(known: Adapter, try_it: bool, mode: str, policy: str) -> Framewor
         reason,
         mode,
         policy,
+        note,
         tuple(f"{patch.module}:{patch.target}" for patch in patches(known, version)),
         known.scopes,
         known.covers,
@@ -123,14 +131,27 @@ def _evidence() -> Finding:
     return Finding("evidence", "file", "problem", f"{path} cannot be written", "name another one in CITESPAN_EVIDENCE")
 
 
+def _approvals() -> list[Finding]:
+    named = os.environ.get(APPROVALS_VARIABLE, "").strip()
+    if not named:
+        return []
+    try:
+        recorded_approvals(named)
+    except CitespanError as error:
+        first = str(error).splitlines()[0]
+        advice = f"with {APPROVALS_VARIABLE} so, no guard is installed; `citespan approve` makes the file"
+        return [Finding("evidence", "approvals", "problem", first, advice)]
+    return [Finding("evidence", "approvals", "ok", named)]
+
+
 def _telemetry(network: bool) -> list[Finding]:
     found = []
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         text = "OTEL_SDK_DISABLED: no spans are made; calls are guarded all the same"
         found.append(Finding("telemetry", "sdk", "note", text))
     found.append(reach(os.environ) if network else Finding("telemetry", "endpoint", "note", "not tried"))
-    key = "its own" if not os.environ.get(KEY_VARIABLE) else f"of {KEY_VARIABLE}"
-    found.append(Finding("telemetry", "digest key", "ok", f"{key}: digests compare only where the key is the same"))
+    key = f"from {KEY_VARIABLE}" if os.environ.get(KEY_VARIABLE) else f"this user's own, {KEY_VARIABLE} is not set"
+    found.append(Finding("telemetry", "digest key", "ok", f"{key}; only digests of the same key can be compared"))
     return found
 
 

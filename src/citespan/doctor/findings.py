@@ -31,7 +31,9 @@ class Framework(NamedTuple):
         state: "guarded": its wrappers were put in place, and taken away again, when it was tried; "supported": its
             version is, nothing was tried; "unsupported"; "absent"; "broken": it was tried and failed.
         version: installed, None where it is not. supported: which versions are. reason: why it is not guarded.
-        mode, policy: what judges its calls. wraps: what is replaced. scopes: whose spans are taken for guarded.
+        mode, policy: what judges its calls where the Python API is used.
+        note: what holds instead of the two where no policy is named, or it cannot be used; else "".
+        wraps: what is replaced. scopes: whose spans are taken for guarded.
         covers, misses, run, step, tell, abort: see `citespan.instrument._patch.Adapter`.
     """
 
@@ -44,6 +46,7 @@ class Framework(NamedTuple):
     reason: str
     mode: str
     policy: str
+    note: str
     wraps: tuple[str, ...]
     scopes: tuple[str, ...]
     covers: str

@@ -13,7 +13,7 @@ SCHEMA: Final = "citespan.doctor/1"
 #: what no adapter can see
 NOWHERE: Final = (
     "tools that a model provider runs itself (web search, code execution), remote executors, and bodies that are",
-    "called past their framework. A span that nobody guards has provenance.status = unguarded.",
+    "called without their framework. A span that nobody guards has provenance.status = unguarded.",
 )
 _MARKS: Final = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 _FRAMEWORK_MARKS: Final = {
@@ -36,10 +36,7 @@ def text(health: Health) -> str:
     for framework in health.frameworks:
         lines += _framework(framework)
     lines.append("not covered anywhere")
-    lines.append(
-        "  tools that a model provider runs itself (web search, code execution), remote executors, and bodies that"
-    )
-    lines.append("  are called without their framework. A span that nobody guards has provenance.status = unguarded.")
+    lines += [f"  {line}" for line in NOWHERE]
     return "\n".join(lines) + "\n"
 
 
@@ -57,12 +54,14 @@ def _framework(framework: Framework) -> list[str]:
     tried = (
         "wrapped and unwrapped just now" if framework.state == "guarded" else "not tried; --try imports and wraps it"
     )
+    judged = framework.note or f"{framework.mode}, policy {framework.policy}"
     return [
-        f"  {mark} {name} {framework.version}: {framework.mode}, policy {framework.policy} ({tried})",
+        f"  {mark} {name} {framework.version}: {judged} ({tried})",
         f"          wraps:   {', '.join(framework.wraps)}",
         f"          covers:  {framework.covers}",
         f"          misses:  {framework.misses}",
-        f"          refusal: the model reads {framework.tell}; the caller gets {framework.abort}",
+        f"          refusal: to the model: {framework.tell}",
+        f"          abort:   to the caller: {framework.abort}",
     ]
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: conversations that are kept; the one that was longest not used is forgotten, and starts anew: its values are uncited
 MAX_CONVERSATIONS: Final = 1024
+#: further names of conversations, such as the newest response of a chain of responses
+MAX_NAMES: Final = 4096
 #: JSON bytes of all their ledgers together; beyond it the ones that were longest not used are forgotten too
 MAX_BYTES: Final = 1024 * 1024 * 1024
 #: messages of one conversation that are known to have been said; the rest is said again, which changes nothing
@@ -52,16 +54,21 @@ class Conversations:
 
     Example:
         >>> kept = Conversations()
-        >>> kept.join(("langgraph", "", "T1"), Run()).state is kept.join(("langgraph", "", "T1"), Run()).state
-        True
+        `kept.join("langchain", "T1", run)`
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, ...], Conversation] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str, str], Conversation] = OrderedDict()
+        self._names: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._lock = threading.Lock()
 
-    def join(self, key: tuple[str, ...], run: Run) -> Conversation:
-        """Give a run that was not opened yet the state of its conversation; the first one's own becomes it."""
+    def join(self, adapter: str, thread: str, run: Run, store: str = "") -> Conversation:
+        """Give a run the state of its conversation; the first one's own becomes it.
+
+        Args:
+            adapter, thread: whose thread. store: which of its stores the thread is in, where there may be several.
+        """
+        key = (adapter, store, thread)
         with self._lock:
             found = self._kept.pop(key, None)
             if found is None:
@@ -78,7 +85,20 @@ class Conversations:
         while len(self._kept) > 1 and (len(self._kept) > MAX_CONVERSATIONS or size > MAX_BYTES):
             size -= self._kept.popitem(last=False)[1].state.ledger.size
 
+    def name(self, adapter: str, name: str, thread: str) -> None:
+        """Let a thread be known by a further name from now on."""
+        with self._lock:
+            self._names[adapter, name] = thread
+            if len(self._names) > MAX_NAMES:
+                self._names.popitem(last=False)
+
+    def thread(self, adapter: str, name: str | None) -> str | None:
+        """The thread that is known by a name; the name itself, where it is none's."""
+        with self._lock:
+            return None if name is None else self._names.get((adapter, name), name)
+
     def clear(self) -> None:
         """Forget all of them."""
         with self._lock:
             self._kept.clear()
+            self._names.clear()

@@ -238,7 +238,7 @@ def open_run(adapter: Adapter, read: Callable[[], Conversation]) -> Opened:
     run = Run(conversation.name, run_id=conversation.key)
     known = None
     if conversation.key is not None:
-        known = registry.conversations.join((adapter.name, conversation.store, conversation.key), run)
+        known = registry.conversations.join(adapter.name, conversation.key, run, conversation.store)
     context = run.attach(otel_context.get_current())
     opened = current_run(context)
     if opened is not None:

@@ -147,7 +147,7 @@ def serving(meta: Any, connection: Any) -> Context:
         return context
     if remote.is_valid:
         run = Run()
-        registry.conversations.join(("mcp", f"{remote.trace_id:032x}"), run)
+        registry.conversations.join("mcp", f"{remote.trace_id:032x}", run)
     elif connection is not None:
         run = vars(connection).setdefault(_RUN, Run(kept=True))
     else:

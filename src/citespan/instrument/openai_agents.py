@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -48,14 +47,11 @@ from citespan.instrument._patch import Adapter, Place, Wrap, loaded
 
 NAME: Final = "openai-agents"
 INVOKER: Final = "on_invoke_tool"
-#: response ids of which the conversation is known; the rest starts anew, and its values are uncited
-MAX_RESPONSES: Final = 4096
 #: what is being done in a context: a step's key (str) between a model response and its calls, a `Trial` in a body
 _HERE: Final = otel_context.create_key("citespan-openai-agents")
 _GUARDED: Final = "_citespan_guarded"
 _CONVERSATION: Final = "_citespan_conversation"
 _steps: Final = itertools.count()
-_conversations: Final[OrderedDict[str, str]] = OrderedDict()
 
 
 class Trial:
@@ -282,8 +278,8 @@ def _key(given: Any, options: Mapping[str, Any]) -> str | None:
     """The session's id, else the conversation's on the server, else that of the chain of responses."""
     session = getattr(options.get("session"), "session_id", None)
     resumed = getattr(getattr(given, "_context", None), _CONVERSATION, None)
-    previous = options.get("previous_response_id")
-    return session or options.get("conversation_id") or resumed or _conversations.get(previous or "", previous)
+    chain = registry.conversations.thread(ADAPTER.name, options.get("previous_response_id"))
+    return session or options.get("conversation_id") or resumed or chain
 
 
 def _remember(run: Run, result: Any, options: Mapping[str, Any]) -> None:
@@ -302,11 +298,9 @@ def _keep(run: Run, result: Any, options: Mapping[str, Any]) -> None:
     last = result.last_response_id
     if last and (options.get("previous_response_id") or options.get("auto_previous_response_id")):
         key = key or last
-        _conversations[last] = key
-        if len(_conversations) > MAX_RESPONSES:
-            _conversations.popitem(last=False)
+        registry.conversations.name(ADAPTER.name, last, key)
     if key is not None and not run.kept:
-        registry.conversations.join((ADAPTER.name, key), run)
+        registry.conversations.join(ADAPTER.name, key, run)
 
 
 def _said(given: Any) -> tuple[str, ...]:
@@ -362,6 +356,6 @@ ADAPTER: Final = Adapter(
     "process; local tools that are no function tools (computer, shell, patch, custom)",
     run="the session's id, the conversation's, or a chain of responses; else one per `Runner.run`",
     step="the function tools of one model response",
-    tell="the tool's output is the reason",
+    tell="the reason, as the tool's output",
     abort="an `AgentsException` that is a `ProvenanceDenied`, from `Runner.run`",
 )

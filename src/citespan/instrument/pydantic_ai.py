@@ -166,7 +166,7 @@ def _keep(run: Run, agent_run: Any) -> None:
     key = getattr(agent_run, "conversation_id", None)
     # nothing that is worth a place if no tool was called
     if key and not run.kept and current_run() is run and (run.state.ledger.moment() or run.state.marks):
-        registry.conversations.join((NAME, key), run)
+        registry.conversations.join(NAME, key, run)
 
 
 def _conversation(
@@ -228,6 +228,6 @@ ADAPTER: Final = Adapter(
     "output tools and the search for tools are no tools; a realtime session is no run, so nothing is citable in it",
     run="the conversation: its id, else that of the messages that a run goes on with; else one per run",
     step="one model response (`ctx.run_step`)",
-    tell="a tool result whose outcome is `failed`; before `ToolFailed` existed, the result is the reason",
+    tell="a tool result whose outcome is `failed`; before `ToolFailed` existed, the reason, as the result",
     abort="`ProvenanceDenied` itself, from `run`, `run_sync`, `run_stream`, `iter`",
 )

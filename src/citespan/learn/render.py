@@ -84,8 +84,9 @@ def _header(draft: Draft) -> Iterator[str]:
 def _review(draft: Draft) -> Iterator[str]:
     readers = [tool.name for tool in draft.tools if tool.read_only]
     if readers:
+        tagged, which = ("it is", "It") if len(readers) == 1 else ("they are", "Each")
         yield (
-            f"{_number(len(readers), 'tool')} said to only read: they are tagged, not enforced. Each must change "
+            f"{_number(len(readers), 'tool')} said to only read: {tagged} tagged, not enforced. {which} must change "
             "nothing, and send nothing away: a fetch of any address is no reading."
         )
     dates = list(_dates(draft))

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import orjson
+
 from citespan.errors import Problem, TraceFileError
 from citespan.trajectories.model import Trajectory
 from citespan.trajectories.parse import Malformed, parse
@@ -18,6 +20,11 @@ MAX_LINE: Final = 256 * 1024 * 1024
 #: ids that are remembered to find one that is used twice; in a longer file later ones are compared with these only
 MAX_IDS: Final = 1_000_000
 STANDARD_INPUT: Final = "-"
+TRACE: Final = (
+    "this is a trace; it holds no values and cannot be replayed. "
+    "Try the policy on the agent: citespan run --policy FILE --mode tag -- ..."
+)
+EVIDENCE: Final = "this is an evidence file; record a trace (CITESPAN_TRACE_FILE) or a trajectory file"
 _CHUNK: Final = 1024 * 1024
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -31,6 +38,8 @@ def read_trajectories(
     bad: Callable[[TraceFileError], object] | None = None,
 ) -> Iterator[Trajectory]:
     """The trajectories of a file, in its order. Blank lines are skipped.
+
+    A trace or an evidence file is recognised by its first line, and not read on.
 
     Args:
         source: a path, or `-` for standard input.
@@ -72,7 +81,7 @@ def _read(
         trajectory: Trajectory | None = None
         try:
             if size > MAX_LINE and not line.endswith(b"\n"):
-                del line
+                line = b""
                 size += _skip(file)
                 raise Malformed("", f"a line of more than {MAX_LINE} bytes")
             if number == 1:
@@ -82,15 +91,32 @@ def _read(
                 _only_once(trajectory.id, number, seen)
         except Malformed as problem:
             trajectory = None
-            error = TraceFileError(Problem(problem.key, problem.message, number).render(name))
+            other = None if seen else _other(line)
+            found = Problem(problem.key, problem.message, number) if other is None else Problem("", other)
+            error = TraceFileError(found.render(name))
             if bad is None:
                 raise error from None
             bad(error)
+            if other is not None:
+                return
         line = b""  # a long one need not be kept while its calls are judged
         if trajectory is not None:
             yield trajectory
         if progress is not None:
             progress(size)
+
+
+def _other(line: bytes) -> str | None:
+    """What to say of the first line of a file that is easily taken for a trajectory file; None where it is no such."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    if type(record) is not dict:
+        return None
+    if "resourceSpans" in record or "resource_spans" in record:
+        return TRACE
+    return EVIDENCE if str(record.get("schema")).startswith("citespan.evidence/") else None
 
 
 def _skip(file: BinaryIO) -> int:
