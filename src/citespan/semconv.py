@@ -113,13 +113,23 @@ CONTENT_KEYS: Final = frozenset(
         "all_messages_events",
         "pydantic_ai.all_messages",
         "final_result",
+        "model_request_parameters",
+        "gen_ai.tool.definitions",
+        "llm.prompt_template.template",
+        "llm.prompt_template.variables",
     }
 )
+#: content where it is about an agent; on the span of a request or a query it is what an operator looks for
+AGENT_CONTENT_KEYS: Final = frozenset({"exception.message", "exception.stacktrace", "metadata"})
+#: attributes that only spans about agents have
+AGENT_PREFIXES: Final = ("gen_ai.", "openinference.", "traceloop.", "llm.", "mcp.", "pydantic_ai.", "provenance.")
 CONTENT_PREFIXES: Final = (
     "gen_ai.prompt.",
     "gen_ai.completion.",
     "llm.input_messages.",
     "llm.output_messages.",
+    "retrieval.documents.",
+    "traceloop.association.properties.",
 )
 
 Type: TypeAlias = Literal["string", "int", "boolean", "string[]", "double"]

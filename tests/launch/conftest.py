@@ -70,6 +70,11 @@ class World:
         return str(self.policy)
 
 
+def unexpected(said: str) -> list[str]:
+    """The lines on standard error other than the one that counts refusals at the end."""
+    return [line for line in said.splitlines() if not (line.startswith("citespan: ") and "; see " in line)]
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(tmp_path)

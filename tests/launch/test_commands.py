@@ -64,7 +64,7 @@ def test_other_names_are_no_pythons(name: str) -> None:
         ("#!/usr/bin/python3 -I", Interpreter("/usr/bin/python3", ("-I",))),
         ("#! /usr/bin/env python3", Interpreter("python3")),
         ("#!/usr/bin/env -S python3 -E -u", Interpreter("python3", ("-E", "-u"))),
-        ("#!/usr/bin/env -S MODE=1 python3", Interpreter("python3")),
+        ("#!/usr/bin/env -S MODE=1 python3", Interpreter("python3", before=("/usr/bin/env", "MODE=1"))),
         ("#!/bin/sh\n'''exec' /a/very/long/path/bin/python \"$0\" \"$@\"", Interpreter("/a/very/long/path/bin/python")),
         ('#!/bin/sh\n\'\'\'exec\' "/a path/bin/python" "$0" "$@"', Interpreter("/a path/bin/python")),
         ("#!/bin/sh\necho python", None),

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from tests.launch.conftest import PYTHON, REFUSED, World
+from tests.launch.conftest import PYTHON, REFUSED, World, unexpected
 
 from citespan.instrument import ADAPTERS, adapter
 
@@ -34,14 +34,14 @@ def test_without_a_policy_calls_are_tagged_only_and_that_is_said_once(world: Wor
 
 def test_required_without_a_policy_enforces_the_defaults(world: World) -> None:
     done = world.run("--required", "--", PYTHON, *world.agent())
-    assert (world.body_ran, done.stderr) == (False, "")
+    assert (world.body_ran, unexpected(done.stderr)) == (False, [])
     assert REFUSED in done.stdout
 
 
 def test_a_mode_takes_the_place_of_the_policys(world: World) -> None:
     """A policy that enforces is tried out without refusing anything."""
     done = world.run("--policy", world.enforcing(), "--mode", "tag", "--", PYTHON, *world.agent())
-    assert (done.returncode, world.body_ran, done.stderr) == (0, True, "")
+    assert (done.returncode, world.body_ran, unexpected(done.stderr)) == (0, True, [])
     assert json.loads(world.evidence.read_text())["status"] == "flagged"
 
 
@@ -145,7 +145,7 @@ def test_a_run_inside_a_run_is_guarded_once_and_lets_nothing_go(world: World) ->
     """The inner one, with no options of its own, has the outer one's policy and requires what that requires."""
     inner = [PYTHON, "-m", "citespan", "run", "--", PYTHON, *world.agent()]
     done = world.run("--policy", world.enforcing(), "--", *inner)
-    assert (done.returncode, world.body_ran, done.stderr) == (0, False, "")
+    assert (done.returncode, world.body_ran, unexpected(done.stderr)) == (0, False, [])
     assert len(world.evidence.read_text().splitlines()) == 1
 
 
@@ -159,7 +159,7 @@ def test_a_provider_that_is_set_after_the_first_call_is_still_taken(world: World
     """Nothing asked for spans before, so none was made in its place."""
     done = world.run("--required", "--", PYTHON, *world.agent("tool_agent.py", "late-provider"))
     assert done.stdout == "refused\nrefused\nspans 1 gates 1\n"
-    assert done.stderr == ""
+    assert unexpected(done.stderr) == []
 
 
 @pytest.mark.parametrize("how", ["", "own-provider"])

@@ -39,6 +39,21 @@ def test_content_is_dropped_from_spans_and_their_events(key: str) -> None:
     assert "secret" not in copy.to_json()
 
 
+def test_texts_of_exceptions_are_dropped_from_spans_about_agents() -> None:
+    """A framework's exception shows the model's arguments; on the span of a query it is what an operator looks for."""
+    provider, kept = exported()
+    for attributes in ({"gen_ai.operation.name": "chat"}, {"openinference.span.kind": "LLM"}, {"db.system": "x"}):
+        with provider.get_tracer("x").start_as_current_span("s", attributes=attributes) as span:
+            span.record_exception(ValueError("input_value=['secret']"))
+            span.set_status(StatusCode.ERROR, "ValueError: input_value=['secret']")
+    about_a_model, about_a_chain, about_a_query = kept.get_finished_spans()
+    for copy in (about_a_model, about_a_chain):
+        assert "secret" not in copy.to_json()
+        assert copy.status.status_code is StatusCode.ERROR
+        assert dict(copy.events[0].attributes or {})["exception.type"] == "ValueError"
+    assert about_a_query.status.description == "ValueError: input_value=['secret']"
+
+
 def test_content_is_kept_where_it_is_allowed() -> None:
     provider, kept = exported(allow_content=True)
     with provider.get_tracer("x").start_as_current_span("chat", attributes={"input.value": "wanted"}):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from citespan.core import locks
 
 
 class RunBudget:
@@ -19,7 +19,7 @@ class RunBudget:
     def __init__(self, max_assumed: int, max_refused: int) -> None:
         self._free = max_assumed
         self._max_refused = max_refused
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._over = False
         self.refused = 0
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
+from citespan.core import locks
 from citespan.core.index import Decode, Index
 from citespan.core.kinds import SpanRef
 from citespan.core.looks import looks_like_its_field
@@ -135,7 +135,7 @@ class Ledger:
     def __init__(self, decode: Decode, bounds: Bounds) -> None:
         self._decode = decode
         self._bounds = bounds
-        self._lock = threading.RLock()
+        self._lock = locks.reentrant()
         self._kept: list[Observation] = []
         self._indexed = 0
         self._next = 0

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
+from citespan.core import locks
 from citespan.core.decision import Decision
 from citespan.core.leaves import Path, dotted
 
@@ -106,7 +106,7 @@ class Approvals:
 
     def __init__(self) -> None:
         self._waiting: dict[str, None] = {}
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)

@@ -16,14 +16,13 @@ grow with the number of messages.
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from itertools import islice
 from typing import Any, Final
 
-from citespan.core import dates, number_words
+from citespan.core import dates, locks, number_words
 from citespan.core.equality import EXACT_FLOAT, is_weak
 from citespan.core.fold import UNSPACED, joins, words
 from citespan.core.images import number_of
@@ -97,7 +96,7 @@ class UserText:
     )
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._texts: dict[int, str] = {}
         #: the same, in lower case and with single blanks
         self._folded: dict[int, str] = {}

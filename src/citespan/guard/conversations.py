@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
+
+from citespan.core import locks
 
 if TYPE_CHECKING:
     from citespan.guard.run import Run
@@ -60,7 +61,7 @@ class Conversations:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, str, str], Conversation] = OrderedDict()
         self._names: OrderedDict[tuple[str, str], str] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
 
     def join(self, adapter: str, thread: str, run: Run, store: str = "") -> Conversation:
         """Give a run the state of its conversation; the first one's own becomes it.

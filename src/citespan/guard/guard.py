@@ -77,6 +77,7 @@ def begin(
     if given is None:
         decision = broken(decision, "the call's uncited values could not be marked")
         span.amend(decision)
+    registry.tally.add(decision)
     if decision.deny:
         give_back(judgement)
         span.end()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakSet
 
 from opentelemetry.context import Context
@@ -74,6 +75,32 @@ class AdapterState(NamedTuple):
     scopes: tuple[str, ...] = ()
 
 
+#: tools that are told apart in a tally; what comes after them is one more, `*`
+_MAX_TALLIED: Final = 32
+
+
+class Tally:
+    """How many calls were refused, and how many were over their budget and ran, by tool.
+
+    Example:
+        `citespan: 2 calls were refused (patch_file)`, when the process ends.
+    """
+
+    def __init__(self) -> None:
+        self.refused: dict[str, int] = {}
+        self.flagged: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def add(self, decision: Decision) -> None:
+        """Count a decision, if it is one that somebody should know of."""
+        counts = self.refused if decision.deny else self.flagged if decision.status == "flagged" else None
+        if counts is None:
+            return
+        with self._lock:
+            name = decision.tool if decision.tool in counts or len(counts) < _MAX_TALLIED else "*"
+            counts[name] = counts.get(name, 0) + 1
+
+
 class Registry:
     """Process-wide defaults.
 
@@ -84,6 +111,7 @@ class Registry:
         configured: whether the policy was chosen, by `citespan.configure` or by the environment.
         enforced_scopes: names of instrumentation scopes whose tool calls an active adapter guards.
         adapters: the adapters that were activated, by name. conversations: what outlives a run of an agent.
+        tally: of refused and flagged calls.
     """
 
     def __init__(self) -> None:
@@ -95,6 +123,7 @@ class Registry:
         self.enforced_scopes: set[str] = set()
         self.adapters: dict[str, AdapterState] = {}
         self.conversations = Conversations()
+        self.tally = Tally()
         #: span processors that know the open tool spans of others
         self.gates: WeakSet[Gate] = WeakSet()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
@@ -12,6 +11,7 @@ import orjson
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 
+from citespan.core import locks
 from citespan.core.classify import field_matches
 from citespan.core.fold import forms
 from citespan.core.opaque import is_scalar
@@ -88,7 +88,7 @@ class Run:
         self.telemetry = telemetry
         self.rulebook: Rulebook = registry.rulebook if policy is None else Rulebook(policy)
         self.state = RunState(self.rulebook.policy)
-        self._opening = threading.Lock()
+        self._opening = locks.lock()
         self.current_step: str | None = None
         self._borrowed = False
         self._span: RunSpan | None = None

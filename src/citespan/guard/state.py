@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import threading
 from collections import OrderedDict
 from typing import Any, Final
 
 import orjson
 
+from citespan.core import locks
 from citespan.core import schema as schemas
 from citespan.core.budget import RunBudget
 from citespan.core.classify import Scope
@@ -61,7 +61,7 @@ class RunState:
         self._pinned: dict[tuple[str | None, str], Pinned] = {}
         self._steps: OrderedDict[str, int] = OrderedDict()
         self._failed: OrderedDict[str, object] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self.step_numbers = itertools.count()
         #: the outermost run is over: nobody joins it any more
         self.closed = False

@@ -6,9 +6,11 @@ program imports the module (`wrapt` post-import hooks). What was replaced is put
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import Any, Final, Literal, TypeAlias
@@ -203,6 +205,8 @@ def _imported(adapter: Adapter, patch: Patch, otherwise: Otherwise) -> Callable[
             version = require(adapter)
             _put(adapter, patch, module)
         except NotActive as reason:
+            if _is_namesake(adapter, patch, module):
+                return
             if otherwise == "raise":
                 raise
             _give_up(adapter, reason, otherwise)
@@ -215,6 +219,24 @@ def _imported(adapter: Adapter, patch: Patch, otherwise: Otherwise) -> Callable[
             registry.enforced_scopes.update(adapter.scopes)
 
     return imported
+
+
+def _is_namesake(adapter: Adapter, patch: Patch, module: Any) -> bool:
+    """Whether a module is the program's own: it lacks what is wrapped, and is none of the framework's files.
+
+    A program may well have a package `agents` with a module `run` in it.
+    """
+    if getattr(module, patch.target.partition(".")[0], None) is not None:
+        return False
+    try:
+        files = metadata.files(adapter.distribution) or ()
+    except metadata.PackageNotFoundError:
+        return True
+    path = patch.module.replace(".", "/")
+    own = {
+        os.path.realpath(file.locate()) for file in files if file.as_posix() in {f"{path}.py", f"{path}/__init__.py"}
+    }
+    return bool(own) and os.path.realpath(getattr(module, "__file__", None) or "") not in own
 
 
 def _give_up(adapter: Adapter, reason: NotActive, otherwise: Otherwise) -> None:
@@ -231,7 +253,11 @@ def _put_refusing(adapter: Adapter, patch: Patch, module: Any) -> None:
         _put(adapter, patch, module)
     except NotActive as reason:
         logger.error("citespan cannot guard %s, and a guard is required: %s", adapter.title, reason)
-        raise SystemExit(EXIT_NOT_GUARDED) from None
+        # `SystemExit` ends a thread, or is caught, and the next import of the module has no hook any more
+        with suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(EXIT_NOT_GUARDED)
 
 
 def deactivate(adapter: Adapter) -> None:

@@ -177,7 +177,7 @@ ADAPTER: Final = Adapter(
     patches_of=_patches,
     scopes=("openinference.instrumentation.langchain", "opentelemetry.instrumentation.langchain"),
     covers="every tool that is a `BaseTool`: in `create_agent`, `ToolNode`, any graph, or called by hand",
-    misses="tools that a model's provider runs; a tool class with a `run` of its own; `RemoteGraph`",
+    misses="tools that a model's provider runs; a tool class with an `invoke` or `run` of its own; `RemoteGraph`",
     run="an invocation of a graph; with a checkpointer its `thread_id` there",
     step="one model response; for models of other libraries the graph's superstep",
     tell='a `ToolMessage` with `status="error"`; without a tool call id the refusal is raised',

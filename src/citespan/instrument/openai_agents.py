@@ -89,22 +89,57 @@ def _same(invoker: Any) -> Any:
 
 
 class Invoker:
-    """The descriptor: the tool keeps its own invoker, and whoever asks for it gets one that judges, always the same."""
+    """The descriptor: the tool keeps its own invoker, and whoever asks for it gets one that judges, always the same.
+
+    Args:
+        hidden: what a class of the program's own has in this place, which would hide the descriptor of its base.
+    """
+
+    def __init__(self, hidden: Any = None) -> None:
+        self._hidden = hidden
 
     def __get__(self, tool: Any, owner: Any = None) -> Any:
-        own = None if tool is None else vars(tool)
-        if own is None or INVOKER not in own:
-            raise AttributeError(INVOKER)  # as without it: a dataclass field without a default
+        if tool is None or _descriptor(type(tool)) is not self:  # `super()` asks for what a base has itself
+            return self._hidden_of(tool, owner)
+        own = vars(tool)
+        kept_there = INVOKER in own and not hasattr(type(self._hidden), "__set__")
+        invoker = own[INVOKER] if kept_there else self._hidden_of(tool, owner)
+        if NAME not in registry.adapters:
+            return invoker
         kept = own.get(_GUARDED)
         # a copy of a tool has the attributes of the one it was made of
-        if type(kept) is not Guarded or kept._self_tool is not tool or kept.__wrapped__ is not own[INVOKER]:
-            kept = own[_GUARDED] = Guarded(tool, own[INVOKER])
+        if type(kept) is not Guarded or kept._self_tool is not tool or kept.__wrapped__ != invoker:
+            kept = own[_GUARDED] = Guarded(tool, invoker)
         return kept
+
+    def _hidden_of(self, tool: Any, owner: Any) -> Any:
+        if self._hidden is None:
+            raise AttributeError(INVOKER)  # as without it: a dataclass field without a default
+        return self._hidden.__get__(tool, owner) if hasattr(type(self._hidden), "__get__") else self._hidden
 
     def __set__(self, tool: Any, invoker: Any) -> None:
         while type(invoker) is Guarded:  # `dataclasses.replace` hands over what it read
             invoker = invoker.__wrapped__
-        vars(tool)[INVOKER] = invoker
+        if hasattr(type(self._hidden), "__set__"):
+            self._hidden.__set__(tool, invoker)
+        else:
+            vars(tool)[INVOKER] = invoker
+
+
+def _descriptor(kind: type) -> Any:
+    return next(vars(each)[INVOKER] for each in kind.__mro__ if INVOKER in vars(each))
+
+
+def _adopt(kind: type) -> None:
+    """Put the descriptor in front of an invoker that a class of the program's own has as a method."""
+    owner = next(each for each in kind.__mro__ if INVOKER in vars(each))
+    if type(vars(owner)[INVOKER]) is not Invoker:
+        setattr(owner, INVOKER, Invoker(vars(owner)[INVOKER]))
+
+
+def _made(wrapped: Any, tool: Any, args: Any, kwargs: Any) -> Any:
+    _adopt(type(tool))
+    return wrapped(*args, **kwargs)
 
 
 class Served(NamedTuple):
@@ -231,7 +266,9 @@ class Watched(wrapt.ObjectProxy):  # type: ignore[type-arg]
         return answer
 
 
-async def _execute(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:
+async def _execute(wrapped: Any, executor: Any, args: Any, kwargs: Any) -> Any:
+    for run in executor.tool_runs:  # also one that was built before, or without the SDK's own `__init__`
+        _adopt(type(run.function_tool))
     token = otel_context.attach(otel_context.set_value(_HERE, f"{NAME}-{next(_steps)}"))
     try:
         return await wrapped(*args, **kwargs)
@@ -344,6 +381,7 @@ ADAPTER: Final = Adapter(
     before=(0, 25),
     patches=(
         Place("agents.tool", f"FunctionTool.{INVOKER}", Invoker),
+        Wrap("agents.tool", "FunctionTool.__post_init__", _made),
         Wrap("agents.tool", "maybe_invoke_function_tool_failure_error_function", _failed),
         Wrap("agents.mcp.util", "MCPUtil.invoke_mcp_tool", _invoke_mcp_tool),
         Wrap("agents.run_internal.tool_execution", "_FunctionToolBatchExecutor.execute", _execute),

@@ -13,6 +13,7 @@ from typing import Any
 from citespan.guard.trouble import logger, report
 from citespan.instrument import ADAPTERS, NotActive, activate_when_imported, adapter, installed, require
 from citespan.launch import children, shim_path
+from citespan.launch.farewell import say_at_end
 from citespan.launch.prepare import prepare
 from citespan.launch.settings import VARIABLE, Settings, decode
 
@@ -38,6 +39,7 @@ def start() -> None:
     if settings.required:
         children.watch()
     _state["settings"] = settings
+    say_at_end()
     _shake_hands(settings)
 
 

@@ -9,8 +9,12 @@ import shutil
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-_PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*w?(?:\.exe)?", re.IGNORECASE)
+_PYTHON: Final = re.compile(r"(?:python|pypy|graalpy)[\d.]*(?:[tdw]*|-dbg|-debug)(?:\.exe)?", re.IGNORECASE)
 _ENV: Final = "env"
+#: options of `env`, by their last letter or in full: that clear the environment, that take a value, that split a text
+_ENV_CLEARS: Final = frozenset({"i", "--ignore-environment"})
+_ENV_VALUED: Final = frozenset({"u", "C", "a", "P", "--unset", "--chdir", "--argv0"})
+_ENV_SPLITS: Final = frozenset({"S", "--split-string"})
 #: how installers write a shebang that would be too long: a shell that starts the Python
 _LONG: Final = re.compile(rb"#!/bin/sh\n'''exec' (\"[^\"\n]+\"|\S+)")
 _MAX_SHEBANG: Final = 4096
@@ -20,33 +24,50 @@ _LONG_WITH_VALUE: Final = "--check-hash-based-pycs"
 
 
 class Interpreter(NamedTuple):
-    """A Python that a command starts, with the options that it gets: `python -I`."""
+    """A Python that a command starts, with the options that it gets: `python -I`.
+
+    Args:
+        python: its name or path. flags: its own options. cleared: `env` takes the environment away from it.
+        before: the `env` before it, with what that changes: which Python it is may depend on it.
+    """
 
     python: str
     flags: tuple[str, ...] = ()
+    cleared: bool = False
+    before: tuple[str, ...] = ()
 
 
 def interpreter(command: Sequence[str]) -> Interpreter | None:
-    """The Python that a command starts directly: by its name, or as the interpreter of a script. Else None.
+    """The Python that a command starts directly: by its name, through `env`, or as a script's interpreter. Else None.
 
     Example:
         >>> interpreter(["/opt/bin/python3.12", "-Im", "agent"])
-        Interpreter(python='/opt/bin/python3.12', flags=('-I',))
+        Interpreter(python='/opt/bin/python3.12', flags=('-I',), cleared=False, before=())
+        >>> interpreter(["env", "-i", "python", "agent.py"])
+        Interpreter(python='python', flags=(), cleared=True, before=())
         >>> interpreter(["make", "agent"])
     """
-    name, *arguments = command
-    if is_python(name):
-        return Interpreter(name, flags_of(arguments))
-    path = shutil.which(name)
-    found = [] if path is None else _shebang(path)
-    if found and os.path.basename(found[0]) == _ENV:
-        found = [word for word in found[1:] if word not in {"-S", "--split-string"} and "=" not in word]
-    return Interpreter(found[0], flags_of(found[1:])) if found and is_python(found[0]) else None
+    words = list(command)
+    if not is_python(words[0]) and os.path.basename(words[0]) != _ENV:
+        path = shutil.which(words[0])
+        words = [] if path is None else _shebang(path)
+    found = _Env((), words, False)
+    if words and os.path.basename(words[0]) == _ENV:
+        try:
+            found = _after_env(words)
+        except ValueError:  # quotes that do not end: `env` says so itself
+            return None
+    if not found.rest or not is_python(found.rest[0]):
+        return None
+    return Interpreter(found.rest[0], flags_of(found.rest[1:]), found.cleared, found.before)
 
 
 def is_python(name: str) -> bool:
-    """Whether a command has the name of a Python."""
-    return _PYTHON.fullmatch(os.path.basename(name)) is not None
+    """Whether a command has the name of a Python, or is a link to a file that has."""
+    if _PYTHON.fullmatch(os.path.basename(name)) is not None:
+        return True
+    path = shutil.which(name)
+    return path is not None and _PYTHON.fullmatch(os.path.basename(os.path.realpath(path))) is not None
 
 
 def flags_of(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -100,6 +121,46 @@ def _until_value(argument: str) -> tuple[str, str]:
         if letter in f"cm{_WITH_VALUE}":
             return argument[:position], letter
     return argument, ""
+
+
+class _Env(NamedTuple):
+    """A command behind `env`: what that changes, the command, and whether its environment is cleared."""
+
+    before: tuple[str, ...]
+    rest: Sequence[str]
+    cleared: bool
+
+
+def _after_env(words: Sequence[str]) -> _Env:
+    env, *rest = words
+    changes: list[str] = []
+    cleared = False
+    while rest and (rest[0].startswith("-") or "=" in rest[0]):
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            changes.append(word)
+        for option, value in _options_of_env(word):
+            cleared = cleared or option in _ENV_CLEARS
+            if option in _ENV_VALUED | _ENV_SPLITS:
+                given = value or (rest.pop(0) if rest else "")
+                if option in _ENV_SPLITS:
+                    rest[:0] = shlex.split(given)
+                else:
+                    changes += (f"{option}={given}",) if option.startswith("--") else (f"-{option}", given)
+    return _Env((env, *changes) if changes else (), rest, cleared)
+
+
+def _options_of_env(word: str) -> list[tuple[str, str]]:
+    """The options in one word, each with what the word says of its value: `-iSpython` is `i`, and `S` with a value."""
+    if word.startswith("--"):
+        name, _, value = word.partition("=")
+        return [(name, value)]
+    found: list[tuple[str, str]] = [("i", "")] if word == "-" else []
+    for position, letter in enumerate(word[1:] if word.startswith("-") else "", 2):
+        if letter in _ENV_VALUED | _ENV_SPLITS:
+            return [*found, (letter, word[position:])]
+        found.append((letter, ""))
+    return found
 
 
 def _shebang(path: str) -> list[str]:

@@ -7,13 +7,13 @@ none is set by the first call or run, and the environment asks for spans, one is
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any, Final
 
 import wrapt
 from opentelemetry import trace
 from opentelemetry.context import Context
 
+from citespan.core import locks
 from citespan.core.decision import Decision
 from citespan.errors import CitespanError
 from citespan.guard.ports import CallSpan, RunSpan, Telemetry, ToolCall
@@ -32,7 +32,7 @@ class LateTelemetry:
 
     def __init__(self) -> None:
         self._meanwhile = OtelTelemetry()
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
 
     def start_call(self, call: ToolCall, decision: Decision, context: Context, *, guard_seconds: float) -> CallSpan:
         """A call's span, by whichever telemetry it turns out to be."""

@@ -38,6 +38,7 @@ _QUESTION: Final = (
     f"os._exit(0 if boot is not None and boot.started() else {EXIT_NOT_GUARDED})"
 )
 _NO_SITE: Final = "it runs without the `site` module (-S), or has no citespan: install citespan there"
+_CLEARED: Final = "`env -i` takes the guard's variable away from it: leave -i out"
 _NOBODY: Final = (
     "no guarded Python ran under this command: it started none, or one without citespan or with -S. Put `citespan run` "
     "behind what chooses the Python, as in `uv run citespan run ... -- python agent.py`"
@@ -95,7 +96,9 @@ def _environment(settings: Settings) -> dict[str, str]:
 
 def _ask(found: Interpreter, environment: MutableMapping[str, str]) -> str | None:
     """Why a Python is not guarded when it starts; None where it is."""
-    question = [found.python, *found.flags, "-c", _QUESTION]
+    if found.cleared:
+        return _CLEARED
+    question = [*found.before, found.python, *found.flags, "-c", _QUESTION]
     try:
         answer = subprocess.run(
             question, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False
@@ -133,7 +136,8 @@ def _run_indirect(command: Sequence[str], settings: Settings, environment: Mutab
 def _run(command: Sequence[str], environment: MutableMapping[str, str]) -> int:
     started: list[subprocess.Popen[bytes]] = []
     with _forwarding(started):
-        child = subprocess.Popen(command, env=environment)
+        # it gets what this process was given, as where it takes its place
+        child = subprocess.Popen(command, env=environment, close_fds=False)
         started.append(child)
         code = child.wait()
     return 128 - code if code < 0 else code

@@ -12,7 +12,7 @@ from citespan.core.policy import Policy
 from citespan.errors import NotGuarded
 from citespan.guard.registry import registry
 from citespan.guard.trouble import logger
-from citespan.launch import late
+from citespan.launch import late, threads
 from citespan.launch.settings import enforces
 from citespan.stores.evidence import VARIABLE as EVIDENCE
 from citespan.stores.evidence import EvidenceFile
@@ -47,6 +47,7 @@ def prepare(policy: Policy, *, undecided: bool) -> None:
     registry.evidence = evidence
     registry.reviewer = reviewer
     late.install()
+    threads.carry()
     if undecided:
         chosen = registry.rulebook
 

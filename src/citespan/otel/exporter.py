@@ -6,13 +6,14 @@ take them off again (a span that ends is frozen), so they are left out of the co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.util import BoundedList
+from opentelemetry.trace import Status
 
 from citespan import semconv
 from citespan.otel.posture import report
@@ -55,21 +56,21 @@ class ProvenanceSpanExporter(SpanExporter):
         told = semconv.STATUS in attributes or semconv.WITHIN in attributes
         if not told and tool_of(span.name, attributes) is not None:
             added[semconv.STATUS] = "unguarded"
-        dirty = not self._allow_content and (
-            _has_content(attributes) or any(_has_content(event.attributes or {}) for event in span.events)
-        )
+        holds = _is_agents_content if _is_of_agents(span) else is_content
+        dirty = not self._allow_content and _is_dirty(span, holds)
         if not added and not dirty:
             return span
+        kept = _without(attributes, holds) if dirty else attributes
         return ReadableSpan(
             name=span.name,
             context=span.get_span_context(),
             parent=span.parent,
             resource=span.resource,
-            attributes=_bounded({**_without(attributes, dirty), **added}, span.dropped_attributes),
-            events=_events(span) if dirty else span._events,  # the list knows what it dropped
+            attributes=_bounded({**kept, **added}, span.dropped_attributes),
+            events=_events(span, holds) if dirty else span._events,  # the list knows what it dropped
             links=span._links,
             kind=span.kind,
-            status=span.status,
+            status=_status(span) if dirty else span.status,
             start_time=span.start_time,
             end_time=span.end_time,
             instrumentation_scope=span.instrumentation_scope,
@@ -81,12 +82,32 @@ def is_content(key: str) -> bool:
     return key in semconv.CONTENT_KEYS or key.startswith(semconv.CONTENT_PREFIXES)
 
 
-def _has_content(attributes: Mapping[str, Any]) -> bool:
-    return any(is_content(key) for key in attributes)
+def _is_agents_content(key: str) -> bool:
+    return is_content(key) or key in semconv.AGENT_CONTENT_KEYS
 
 
-def _without(attributes: Mapping[str, Any], dirty: bool) -> dict[str, Any]:
-    return {key: value for key, value in attributes.items() if not dirty or not is_content(key)}
+def _is_of_agents(span: ReadableSpan) -> bool:
+    return any(key.startswith(semconv.AGENT_PREFIXES) for key in span.attributes or {})
+
+
+def _is_dirty(span: ReadableSpan, holds: Callable[[str], bool]) -> bool:
+    events = (event.attributes or {} for event in span.events)
+    return _says_more(span) or any(holds(key) for attributes in (span.attributes or {}, *events) for key in attributes)
+
+
+def _says_more(span: ReadableSpan) -> bool:
+    """Whether the status of somebody else's span about an agent has a text: an exception's, mostly, with its values."""
+    scope = span.instrumentation_scope
+    ours = scope is not None and scope.name == semconv.SCOPE
+    return bool(span.status.description) and not ours and _is_of_agents(span)
+
+
+def _status(span: ReadableSpan) -> Status:
+    return Status(span.status.status_code) if _says_more(span) else span.status
+
+
+def _without(attributes: Mapping[str, Any], holds: Callable[[str], bool]) -> dict[str, Any]:
+    return {key: value for key, value in attributes.items() if not holds(key)}
 
 
 def _bounded(attributes: dict[str, Any], dropped: int) -> BoundedAttributes:
@@ -95,12 +116,12 @@ def _bounded(attributes: dict[str, Any], dropped: int) -> BoundedAttributes:
     return bounded
 
 
-def _events(span: ReadableSpan) -> BoundedList[Event]:
+def _events(span: ReadableSpan, holds: Callable[[str], bool]) -> BoundedList[Event]:
     events: BoundedList[Event] = BoundedList(None)
     events.extend(
         [
             Event(
-                event.name, _bounded(_without(event.attributes or {}, True), event.dropped_attributes), event.timestamp
+                event.name, _bounded(_without(event.attributes or {}, holds), event.dropped_attributes), event.timestamp
             )
             for event in span.events
         ]

@@ -195,6 +195,7 @@ class ProvenanceSpanProcessor(SpanProcessor):
         if decision.deny and not stops:
             decision = decision._replace(deny=False, status="unguarded")
         self._tell(span, judgement, decision, seen.context, time.perf_counter() - started)
+        registry.tally.add(decision)
         if not decision.deny:
             self._remember(span, seen)
             return

@@ -7,13 +7,13 @@ holds no argument value: paths, kinds and sources only.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
+from citespan.core import locks
 from citespan.core.decision import Decision, Tag
 from citespan.core.kinds import SpanRef
 from citespan.core.leaves import dotted
@@ -53,11 +53,15 @@ class EvidenceFile:
     def __init__(self, path: str | Path, max_bytes: int = MAX_BYTES) -> None:
         self._path = Path(path)
         self._max = max_bytes
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._fd = -1
         self._size = 0
         self._broken = False
         self.reopen()
+
+    def __str__(self) -> str:
+        """Where it is."""
+        return str(self._path)
 
     def reopen(self) -> None:
         """Open the path anew, after the file was moved away."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
+from citespan.core import locks
 from citespan.errors import TraceFileError
 from citespan.traces.otlp_json import encode_line
 
@@ -29,7 +29,7 @@ class OtlpJsonFileExporter(SpanExporter):
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
-        self._lock = threading.Lock()
+        self._lock = locks.lock()
         self._torn = False
         try:
             self._file: int | None = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
