@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from citespan.configure import configure, record_approval, recorded_approvals
+    from citespan.configuration import configure, record_approval, recorded_approvals
     from citespan.core.decision import Decision, ProvenanceDenied
     from citespan.core.policy import ArgumentRule, Policy, ToolRule
     from citespan.core.proposals import Proposal, Reviewer, deny
@@ -35,10 +35,10 @@ _HOMES = {
     "Run": "citespan.guard.run",
     "ToolRule": "citespan.core.policy",
     "TracedTools": "citespan.tools",
-    "configure": "citespan.configure",
+    "configure": "citespan.configuration",
     "deny": "citespan.core.proposals",
-    "record_approval": "citespan.configure",
-    "recorded_approvals": "citespan.configure",
+    "record_approval": "citespan.configuration",
+    "recorded_approvals": "citespan.configuration",
     "run": "citespan.tools",
     "tool": "citespan.tools",
 }
@@ -70,10 +70,9 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'citespan' has no attribute {name!r}")
-    module = import_module(home)
-    # all names of the module at once: its import has bound `citespan.configure` to the module of that name
-    globals().update({known: getattr(module, known) for known, place in _HOMES.items() if place == home})
-    return globals()[name]
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from citespan.configure import APPROVALS_VARIABLE, recorded_approvals
+from citespan.configuration import APPROVALS_VARIABLE, recorded_approvals
 from citespan.core.policy import Policy
 from citespan.core.resolve import digest
 from citespan.doctor.exporters import reach

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import wrapt
 
-from citespan.configure import APPROVALS_VARIABLE, evidence_file, recorded_approvals
+from citespan.configuration import APPROVALS_VARIABLE, evidence_file, recorded_approvals
 from citespan.core.policy import Policy
 from citespan.errors import NotGuarded
 from citespan.guard.registry import registry
