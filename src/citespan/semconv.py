@@ -62,6 +62,8 @@ DIGEST: Final = "provenance.digest."
 PROJECTION: Final = "provenance.projection."
 WEAK: Final = "provenance.weak."
 PREVIEW: Final = "provenance.preview."
+ACCEPTS: Final = "provenance.accepts."
+NEAREST: Final = "provenance.nearest."
 
 # -- citespan's: on links, events and metric points
 # ---------------------------------------------------------------
@@ -253,6 +255,12 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = (
     Attribute(PREVIEW + "<argument>", "string", _SPAN,
               "The start of the argument, redacted; only where previews are switched on.",
               '"src/app.py"'),
+    Attribute(ACCEPTS + "<argument>", "string[]", _SPAN,
+              "On a call with violations: the fields that the policy names as sources of the argument.",
+              '["list_files.files.*"]'),
+    Attribute(NEAREST + "<argument>", "string[]", _SPAN,
+              "On a call with violations: fields of the run's results that come closest to a source of the argument.",
+              '["list_files.files.*"]'),
     Attribute(LEAVES, "string", _SPAN,
               "JSON list of path, kind, source and projection of each leaf, where an argument has several.",
               '"[{\\"path\\":\\"files.0\\",\\"kind\\":\\"assumed\\"}]"'),

@@ -14,6 +14,7 @@ from citespan import semconv
 from citespan.core.decision import Tag
 from citespan.core.kinds import Derived, FromSchema, FromUser, SpanRef
 from citespan.core.leaves import Path
+from citespan.core.nearest import Offer
 from citespan.core.opaque import opaque
 from citespan.otel.attributes import LIMIT, MAX_ARGUMENTS, RESERVE, Record, record
 from citespan.otel.digest import Digester
@@ -229,6 +230,34 @@ def test_little_room_costs_arguments_first_and_a_citation_goes_whole(room: int) 
     for index in range(10):
         own = [key for key in attributes if key.endswith(f".a{index}")]
         assert len(own) in {0, 1, 5}
+
+
+def test_what_could_have_vouched_is_named_and_goes_first_on_a_full_span() -> None:
+    offer = Offer("path", "path", ("list_files.files.*",), ("list_files.files.*", "find.files.*"))
+    attributes = told([tag(("path",), "zz.py", assumed())], offers=(offer,)).attributes
+    assert attributes["provenance.accepts.path"] == ["list_files.files.*"]
+    assert attributes["provenance.nearest.path"] == ["list_files.files.*", "find.files.*"]
+    assert list(attributes)[:2] == ["provenance.accepts.path", "provenance.nearest.path"]
+
+
+@pytest.mark.parametrize("room", range(40))
+def test_where_there_is_no_room_an_arguments_offers_go_whole_and_before_anything_else(room: int) -> None:
+    tags = [tag((f"a{index}",), "zz", assumed()) for index in range(10)]
+    made = tuple(Offer(f"a{index}", f"a{index}", ("t.p",), ("t.n",)) for index in range(10))
+    plain, attributes = told(tags, room=room).attributes, told(tags, room=room, offers=made).attributes
+    cut = {text.partition("=")[0]: text.partition("=")[2] for text in attributes.get("provenance.truncated", [])}
+    shown = [f"a{index}" for index in range(10) if f"provenance.nearest.a{index}" in attributes]
+    assert [name for name in shown if f"provenance.accepts.{name}" not in attributes] == []
+    assert plain.keys() - {"provenance.truncated"} <= attributes.keys()
+    assert int(cut.get("nearest", 0)) == 10 - len(shown)
+    assert len(attributes) <= max(room, len(plain) + ("provenance.truncated" not in plain))
+
+
+def test_offers_of_an_argument_that_no_schema_declares_are_not_told() -> None:
+    offer = Offer("zz-secret", "zz-secret", ("t.p",), ("t.n",))
+    call = told([tag(("zz-secret",), 1, assumed())], declared=frozenset(), offers=(offer,))
+    assert "t.n" not in repr(call.attributes)
+    assert "provenance.truncated" not in call.attributes
 
 
 def test_ten_thousand_leaves_stay_within_every_limit() -> None:

@@ -49,6 +49,32 @@ class TestJudging:
         assert len(attributes["provenance.violations"]) == 1
         assert [event.name for event in span.events] == ["provenance.uncited"]
 
+    def test_a_refused_call_names_the_nearest_fields(
+        self, provider: TracerProvider, telemetry: OtelTelemetry, spans: InMemorySpanExporter
+    ) -> None:
+        known = [Tool("patch_file", schema={"properties": {"path": {}}})]
+        provider.add_span_processor(ProvenanceSpanProcessor(tools=known, telemetry=telemetry))
+        agent = Agent(provider)
+        with citespan.run():
+            agent.call("list_files", {}, {"files": ["a.py"]})
+            with pytest.raises(ProvenanceDenied, match=r"Nearest fields so far for path: list_files\.files\.\*"):
+                agent.call("patch_file", {"path": "zz.py"})
+        attributes = dict(last(spans, "execute_tool patch_file").attributes or {})
+        assert attributes["provenance.nearest.path"] == ("list_files.files.*",)
+
+    def test_a_flagged_call_names_them_too(
+        self, provider: TracerProvider, telemetry: OtelTelemetry, spans: InMemorySpanExporter
+    ) -> None:
+        known = [Tool("patch_file", schema={"properties": {"path": {}}})]
+        provider.add_span_processor(ProvenanceSpanProcessor(tools=known, telemetry=telemetry))
+        agent = Agent(provider)
+        with citespan.run(policy=Policy(mode="tag")):
+            agent.call("list_files", {}, {"files": ["a.py"]})
+            agent.call("patch_file", {"path": "zz.py"})
+        attributes = dict(last(spans, "execute_tool patch_file").attributes or {})
+        assert attributes["provenance.status"] == "flagged"
+        assert attributes["provenance.nearest.path"] == ("list_files.files.*",)
+
     def test_outside_any_run_nothing_can_be_cited(self, agent: Agent) -> None:
         with pytest.raises(ProvenanceDenied):
             agent.call("patch_file", {"path": "zz.py"})

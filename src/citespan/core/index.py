@@ -57,6 +57,11 @@ class Index:
         self.aspects = Aspects(self._shapes, self._numbers, self._post)
         self.leaves = 0
 
+    @property
+    def shapes(self) -> dict[tuple[str | None, str], Shape]:
+        """The places of each tool's results, by server and tool."""
+        return self._shapes
+
     def add(self, owner: Observation, document: Any) -> None:
         """Index one document. A bare scalar is read as `{"result": scalar}`, as MCP servers wrap it."""
         root = self._shapes.get((owner.server, owner.tool))

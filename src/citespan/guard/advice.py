@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from citespan.core.decision import Decision
 from citespan.core.leaves import dotted
+from citespan.core.nearest import Offer
 from citespan.core.resolve import Resolved
 
 if TYPE_CHECKING:
@@ -23,8 +24,11 @@ _GENERAL = (
 )
 
 
-def advise(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
-    """The next step after a refusal: which tool to call first, where the policy names one.
+def advise(run: Run | None, rules: Resolved | None, decision: Decision, offers: tuple[Offer, ...] = ()) -> str:
+    """The next step after a refusal: which tool to call first, where the policy names one, and what comes closest.
+
+    Args:
+        offers: as `citespan.core.nearest.offers` found them when the call was judged.
 
     Example:
         `For path: call list_files first (the policy accepts list_files.files.*).`
@@ -45,9 +49,13 @@ def advise(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
             lines.append(f"For {where}: call {tools} first (the policy accepts {', '.join(rule.sources)}).")
         elif rule is not None and rule.propose_against:
             lines.append(f"For {where}: a new value needs run.propose and a reviewer's approval.")
+    specific = len(lines) > 1
+    for offer in [offer for offer in offers if offer.nearest]:
+        # no full stop: a model would copy it with the last name
+        lines.append(f"Nearest fields so far for {offer.path}: {', '.join(offer.nearest)}")
     if decision.abort:
         lines.append("The run stops here.")
-    elif len(lines) == 1:
+    elif not specific:
         lines.append(_GENERAL)
     return "\n".join(dict.fromkeys(lines))
 

@@ -12,8 +12,10 @@ from opentelemetry.context import Context
 from citespan.core.budget import RunBudget
 from citespan.core.classify import Scope
 from citespan.core.decision import Decision
+from citespan.core.fields import Catalogue
 from citespan.core.judge import Call, decide, invented
 from citespan.core.leaves import Snapshot, snapshot
+from citespan.core.nearest import Offer, offers
 from citespan.core.proposals import Approvals, for_calls
 from citespan.core.resolve import Resolved, Rulebook
 from citespan.core.uncited import uncited, unreadable
@@ -76,6 +78,7 @@ def examine(
     pinned: Pinned | None = None
     moment = 0
     unnamed: tuple[str, ...] = ()
+    offered: tuple[Offer, ...] = ()
     try:
         run = current_run(context)
         book = rulebook or (registry.rulebook if run is None else run.rulebook)
@@ -93,6 +96,8 @@ def examine(
             budget,
             book.digest,
         )
+        if decision.violations:
+            offered = _offers(run, decision, scope, rules)
         if decision.deny:
             decision = _ask(decision, budget)
         if not decision.deny and run is not None and run.state.approvals:
@@ -114,6 +119,7 @@ def examine(
         None if run is None else run.run_id,
         None if run is None else run.name,
         tool.type,
+        offered,
     )
     return Judgement(call, decision, run, rules, moment, unnamed)
 
@@ -133,6 +139,18 @@ def _reach(run: Run | None, step: str | None, book: Rulebook) -> tuple[Scope, st
             budget.stop()
         return state.scope(step)._replace(approvals=Approvals()), step, moment, budget
     return state.scope(step), step, moment, state.budget
+
+
+def _offers(run: Run | None, decision: Decision, scope: Scope, rules: Resolved) -> tuple[Offer, ...]:
+    """What could have vouched for what counted: advice, so its failure decides nothing."""
+    if decision.status == "ok":
+        return ()
+    try:
+        catalogue = Catalogue() if run is None else run.state.catalogue
+        return offers(decision.counted, scope.view, rules, catalogue)
+    except Exception as error:
+        report("could not name the nearest fields for a call of", decision.tool, error)
+        return ()
 
 
 def _ask(decision: Decision, budget: RunBudget) -> Decision:

@@ -14,7 +14,7 @@ from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 
 from citespan.core.decision import Decision, ProvenanceDenied
-from citespan.core.resolve import Resolved, Rulebook
+from citespan.core.resolve import Rulebook
 from citespan.guard.advice import advise
 from citespan.guard.context import TOKEN, JudgedToken, current_call, with_value
 from citespan.guard.examine import Judgement, examine, give_back, mark
@@ -81,7 +81,7 @@ def begin(
     if decision.deny:
         give_back(judgement)
         span.end()
-        raise ProvenanceDenied(decision, _advice(run, judgement.rules, decision)) from None
+        raise ProvenanceDenied(decision, _advice(judgement, decision)) from None
     return Ticket(judgement, decision, span, context, given or (), arguments, reparsed)
 
 
@@ -96,9 +96,9 @@ def _judged(tool: Tool, context: Context) -> Context:
     return with_value(TOKEN, JudgedToken(tool.name), context)
 
 
-def _advice(run: Run | None, rules: Resolved | None, decision: Decision) -> str:
+def _advice(judgement: Judgement, decision: Decision) -> str:
     try:
-        return advise(run, rules, decision)
+        return advise(judgement.run, judgement.rules, decision, judgement.call.offers)
     except Exception as error:
         report("could not advise after a refusal of", decision.tool, error)
         return ""

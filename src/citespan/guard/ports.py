@@ -10,6 +10,7 @@ from opentelemetry.context import Context
 from citespan.core.decision import Decision
 from citespan.core.kinds import SpanRef
 from citespan.core.leaves import Snapshot
+from citespan.core.nearest import Offer
 from citespan.core.policy import Output
 
 
@@ -24,6 +25,7 @@ class ToolCall(NamedTuple):
         call_id: the framework's tool call id, None where there is none.
         run_id: `gen_ai.conversation.id` where the host named one, else None; run_name likewise the agent's name.
         type: `gen_ai.tool.type`: "function" or "extension" (MCP).
+        offers: what could have vouched for what counted; empty where there are no violations.
     """
 
     tool: str
@@ -35,6 +37,7 @@ class ToolCall(NamedTuple):
     run_id: str | None
     run_name: str | None
     type: str = "function"
+    offers: tuple[Offer, ...] = ()
 
 
 class CallSpan(Protocol):

@@ -14,6 +14,7 @@ from citespan.core import locks
 from citespan.core import schema as schemas
 from citespan.core.budget import RunBudget
 from citespan.core.classify import Scope
+from citespan.core.fields import Catalogue
 from citespan.core.ledger import Ledger
 from citespan.core.policy import Bounds, Policy
 from citespan.core.proposals import Approvals
@@ -53,6 +54,8 @@ class RunState:
 
     def __init__(self, policy: Policy) -> None:
         self.ledger = Ledger(orjson.loads, policy.bounds)
+        #: what its fields are, for the advice after a refusal
+        self.catalogue = Catalogue()
         self.given = Ledger(orjson.loads, _INPUT_BOUNDS)
         self.said = UserText()
         self.marks = Marks()

@@ -18,6 +18,7 @@ from citespan import semconv
 from citespan.core.decision import Decision, Tag
 from citespan.core.kinds import KINDS, Derived, FromUser, Kind, Observed, SpanRef
 from citespan.core.leaves import dotted, field_step, wildcard
+from citespan.core.nearest import Offer, by_argument
 from citespan.guard.ports import ToolCall
 from citespan.otel.digest import Digester
 from citespan.otel.leaves_json import leaves_json
@@ -105,6 +106,9 @@ def record(
     left = room - len(summary) - len(names.fixed)
     if len(attributes) > min(left, MAX_ARGUMENTS):
         attributes = _trim(attributes, names, left - 2, truncated)
+    if call.offers:
+        # two are kept free, for the key of the digests and for what was cut
+        attributes = {**_offered(call.offers, names, left - 2 - len(attributes), truncated), **attributes}
     if digested:
         attributes[semconv.DIGEST_KEY] = digester.key_id
     if truncated:
@@ -189,7 +193,7 @@ def _add_previews(call: ToolCall, names: ToolNames, attributes: dict[str, Any], 
 
 def _summary(call: ToolCall, decision: Decision, reading: _Reading, truncated: list[str]) -> dict[str, Any]:
     """The attributes of the call as a whole, the most important last."""
-    _, _, _, _, _, call_id, run_id, run_name, _ = call
+    _, _, _, _, _, call_id, run_id, run_name, _, _ = call
     summary: dict[str, Any] = {}
     if run_name:
         summary[semconv.AGENT_NAME] = run_name
@@ -245,6 +249,28 @@ def _trim(attributes: dict[str, Any], names: ToolNames, room: int, truncated: li
     if cut:
         truncated.append(f"sources={cut}")
     return kept
+
+
+def _offered(offers: tuple[Offer, ...], names: ToolNames, room: int, truncated: list[str]) -> dict[str, Any]:
+    """What could have vouched for the uncited arguments: the first to go on a full span, each argument's as a whole."""
+    told: dict[str, Any] = {}
+    cut = 0
+    for argument, offer in by_argument(offers).items():
+        keys = names.arguments.get(argument)
+        if keys is None:
+            continue
+        said = {}
+        if offer.accepts:
+            said[semconv.ACCEPTS + keys.label] = list(offer.accepts)
+        if offer.nearest:
+            said[semconv.NEAREST + keys.label] = list(offer.nearest)
+        if len(told) + len(said) <= room:
+            told.update(said)
+        else:
+            cut += 1
+    if cut:
+        truncated.append(f"nearest={cut}")
+    return told
 
 
 @lru_cache(maxsize=1024)

@@ -203,7 +203,8 @@ class ProvenanceSpanProcessor(SpanProcessor):
             span.end()  # a start that raises loses its span, unless it was ended
         except Exception as error:  # another processor's
             report("ending a refused span", error)
-        raise ProvenanceDenied(decision, advise(judgement.run, judgement.rules, decision)) from None
+        hint = advise(judgement.run, judgement.rules, decision, judgement.call.offers)
+        raise ProvenanceDenied(decision, hint) from None
 
     @never_raises(nothing)
     def _tell(self, span: Span, judgement: Judgement, decision: Decision, context: Context, seconds: float) -> None:

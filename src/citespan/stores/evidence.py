@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,8 @@ import orjson
 from citespan.core import locks
 from citespan.core.decision import Decision, Tag
 from citespan.core.kinds import SpanRef
-from citespan.core.leaves import dotted
+from citespan.core.leaves import Step, dotted, wildcard
+from citespan.core.nearest import Offer
 from citespan.guard.ports import ToolCall
 
 SCHEMA: Final = "citespan.evidence/1"
@@ -118,6 +120,7 @@ def evidence_line(call: ToolCall, decision: Decision, span: SpanRef | None, now:
         now: Unix time in nanoseconds.
     """
     tags = decision.tags
+    offers = {(offer.argument, offer.path): offer for offer in call.offers}
     record: dict[str, Any] = {
         "schema": SCHEMA,
         "time_unix_nano": now,
@@ -130,14 +133,14 @@ def evidence_line(call: ToolCall, decision: Decision, span: SpanRef | None, now:
         "mode": decision.mode,
         "policy": decision.policy,
         "violations": [violation.text for violation in decision.violations],
-        "leaves": [_leaf(tag) for tag in tags[:MAX_LEAVES]],
+        "leaves": [_leaf(tag, offers) for tag in tags[:MAX_LEAVES]],
     }
     if len(tags) > MAX_LEAVES:
         record["leaves_cut"] = len(tags) - MAX_LEAVES
     return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _leaf(tag: Tag) -> dict[str, Any]:
+def _leaf(tag: Tag, offers: Mapping[tuple[Step, str], Offer]) -> dict[str, Any]:
     provenance = tag.provenance
     found: dict[str, Any] = {"path": dotted(tag.leaf.exported), "kind": provenance.kind}
     if (provenance.kind == "observed" or provenance.kind == "derived") and provenance.sources:
@@ -152,7 +155,19 @@ def _leaf(tag: Tag) -> dict[str, Any]:
         found["weak"] = True
     if tag.counted:
         found["counted"] = True
+        if offers and tag.leaf.role == "value":
+            _offer(offers.get((tag.leaf.path[0], wildcard(tag.leaf.exported))), found)
     return found
+
+
+def _offer(offer: Offer | None, found: dict[str, Any]) -> None:
+    """Add what could have vouched for a leaf."""
+    if offer is None:
+        return
+    if offer.accepts:
+        found["accepts"] = [_text(name) for name in offer.accepts]
+    if offer.nearest:
+        found["nearest"] = [_text(name) for name in offer.nearest]
 
 
 def _text(text: str) -> str:
