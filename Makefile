@@ -19,7 +19,7 @@ PYTHON_VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_v
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-mcp1 test-frameworks check coverage format bench lock nox clean
+.PHONY: help demo docs test test-all test-mcp1 test-frameworks check coverage format bench lock nox clean
 .PHONY: lint lint-format lint-rules lint-types lint-layers
 
 help: ## list the targets
@@ -80,14 +80,18 @@ COMPILE = $(VENV_TOOLS)/bin/uv pip compile --quiet --universal --python-version 
 	--custom-compile-command 'make lock' $(LOCK_FLAGS)
 
 lock: $(VENV_TOOLS)/.locked ## renew requirements/ after a change of pyproject.toml (LOCK_FLAGS=--upgrade: newest of all)
-	$(COMPILE) pyproject.toml --extra demo --group dev -o requirements/dev.txt
-	$(COMPILE) pyproject.toml --extra demo --group mcp1 --group test --group build -o requirements/mcp1.txt
+	$(COMPILE) pyproject.toml --extra demo --extra serve --group dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra demo --extra serve --group mcp1 --group test --group build -o requirements/mcp1.txt
 	$(COMPILE) --group tools -o requirements/tools.txt
 	for pins in requirements/frameworks/*.in; do \
 		$(COMPILE) pyproject.toml $$pins --group contract --group build -o $${pins%.in}.txt || exit; done
 
 nox: $(VENV_TOOLS)/.locked ## the tests for each Python, lowest and newest versions, each MCP SDK
 	$(VENV_TOOLS)/bin/nox
+
+docs: $(VENV)/.installed ## the documentation as a site, in build/site
+	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet # it would tell of its successor each time
 
 clean: ## remove the environments, caches and reports
 	rm -rf $(VENV) $(VENV_MCP1) $(VENV_TOOLS) .nox build dist htmlcov .coverage .coverage.*
