@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from opentelemetry import context as otel_context
 
@@ -16,12 +16,15 @@ from citespan.core.resolve import Rulebook
 from citespan.errors import UnknownTool, UsageError
 from citespan.guard.context import current_run
 from citespan.guard.guard import begin
-from citespan.guard.ports import Telemetry, Tool
+from citespan.guard.ports import Tool
 from citespan.guard.run import Run
 from citespan.guard.signature import signature_schema
 from citespan.guard.wrap import guarded, run_body
 from citespan.otel.ready import ready
 from citespan.policy_file import load
+
+if TYPE_CHECKING:
+    from citespan.otel.collect import CollectingTelemetry
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MAX_DUMPED_SPANS = 10_000
@@ -149,7 +152,7 @@ class TracedTools:
         self._telemetry = self._own_telemetry()
         self._run = Run(None, inputs, chosen, telemetry=self._telemetry, kept=True)
 
-    def _own_telemetry(self) -> Telemetry:
+    def _own_telemetry(self) -> CollectingTelemetry:
         """Spans of the global provider if the program has one, else of a private one, kept for `dump` either way."""
         from citespan.otel.collect import CollectingTelemetry
 
@@ -169,11 +172,13 @@ class TracedTools:
         body = self._impl.get(tool)
         if body is None:
             raise UnknownTool(f"no tool {tool!r}; there are: {', '.join(sorted(self._impl)) or 'none'}")
-        token = None
-        if current_run() is None:
+        token, telemetry, run = None, self._telemetry, current_run()
+        if run is not None and run.telemetry is not None and run.telemetry is not self._run.telemetry:
+            telemetry = telemetry.within(run.telemetry)
+        if run is None:
             token = otel_context.attach(self._run.attach(otel_context.get_current()))
         try:
-            ticket = begin(self._tools[tool], arguments, rulebook=self._rulebook, telemetry=self._telemetry)
+            ticket = begin(self._tools[tool], arguments, rulebook=self._rulebook, telemetry=telemetry)
             return run_body(ticket, body, (), ticket.arguments)
         finally:
             if token is not None:

@@ -230,6 +230,8 @@ class Run:
         nested.current_step = None
         if outer is not None and self._policy is None:
             nested.rulebook = outer.rulebook
+        if outer is not None and self.telemetry is None:
+            nested.telemetry = outer.telemetry
         if outer is not None:
             nested.state = outer.state
         elif call is not None:

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from citespan.core.decision import Decision
 from citespan.core.kinds import SpanRef
-from citespan.guard.ports import CallSpan, RunSpan, ToolCall
+from citespan.guard.ports import CallSpan, RunSpan, Telemetry, ToolCall
 from citespan.otel.telemetry import OtelTelemetry
 
 
@@ -42,14 +42,21 @@ class CollectingTelemetry:
     """Telemetry to the program's provider if it has one when the first span starts, else to a private one.
 
     Args:
-        kept: where ended spans go; its `maxlen` is the bound.
+        kept: where ended spans go; its `maxlen` is the bound. asked: a telemetry to use in place of a provider.
     """
 
-    def __init__(self, kept: deque[ReadableSpan]) -> None:
+    def __init__(self, kept: deque[ReadableSpan], asked: Telemetry | None = None) -> None:
         self._kept = kept
+        self._asked = asked
+
+    def within(self, telemetry: Telemetry) -> CollectingTelemetry:
+        """The same for calls of a run whose spans go elsewhere, such as a test's: they are kept here too."""
+        return CollectingTelemetry(self._kept, telemetry)
 
     @cached_property
-    def _inner(self) -> OtelTelemetry:
+    def _inner(self) -> Telemetry:
+        if self._asked is not None:
+            return self._asked
         provider = trace.get_tracer_provider()
         return OtelTelemetry(tracer_provider=provider if isinstance(provider, TracerProvider) else TracerProvider())
 
