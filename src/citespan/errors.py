@@ -62,6 +62,12 @@ class TraceFileError(CitespanError):
     """A trace, evidence or trajectory file that cannot be read; file, line and reason are in the text."""
 
 
+class Incomplete(CitespanError):
+    """A file that can be read holds nothing to answer from; that is no success (exit 2)."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
 class UnknownTool(CitespanError, LookupError):
     """The called tool does not exist; the message lists those that do."""
 

@@ -168,7 +168,7 @@ class TestStreams:
 
     def test_standard_input_has_a_name_in_errors(self) -> None:
         command = [sys.executable, "-m", "citespan.cli", "replay", "-"]
-        packed = gzip.compress(b"{}")
+        packed = gzip.compress(b"{")
         done = subprocess.run(command, input=packed, capture_output=True, timeout=60, check=False)
         assert done.returncode == 65
         assert done.stderr.startswith(b"citespan: <stdin>:1: not JSON")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.replay.recordings import call
+from tests.traces.forms import FORMS
 
 from citespan.cli import main
 from citespan.cli.suggest import ENOUGH_TASKS
@@ -72,6 +74,49 @@ def test_it_says_of_how_many_tasks_it_was_learned(
     path.write_text("".join(json.dumps(run) + "\n" for run in runs), encoding="utf-8")
     assert main(["suggest", str(path), "-o", str(output)]) == 0
     assert capsys.readouterr().err == f"{output}: {said}\n"
+
+
+@pytest.mark.parametrize("data", FORMS.values(), ids=FORMS.keys())
+def test_a_trace_is_one_in_each_of_its_forms(data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Told by what it holds; the file's name says nothing."""
+    path = tmp_path / "runs"
+    path.write_bytes(data)
+    assert main(["suggest", str(path)]) == 0
+    assert load(capsys.readouterr().out)
+
+
+def test_trajectories_may_be_gzipped(recording: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They say the same."""
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(Path(recording).read_bytes()))
+    assert main(["suggest", recording]) == 0
+    plainly = capsys.readouterr().out
+    assert main(["suggest", str(packed)]) == 0
+    assert capsys.readouterr().out == plainly
+
+
+@pytest.mark.parametrize(
+    "data, reason",
+    [
+        (b"\x28\xb5\x2f\xfd\x04\x58", "compressed with zstd"),
+        (gzip.compress(FORMS["lines"])[:-9], "gzip: the file ends inside its compressed data"),
+        (FORMS["one message"][:-5], "the file ends inside it"),
+        (b'{"resourceSpans":[\0\0', "no JSON"),
+    ],
+    ids=["zstd", "gzip", "message", "NUL"],
+)
+def test_what_cannot_be_read_writes_nothing(
+    data: bytes, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 65, the reason, and no file."""
+    path = tmp_path / "runs"
+    path.write_bytes(data)
+    assert main(["suggest", str(path), "-o", str(tmp_path / "citespan.toml")]) == 65
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"citespan: {path}")
+    assert reason in err
+    assert [each.name for each in tmp_path.iterdir()] == ["runs"]
 
 
 def test_a_policy_that_is_there_is_left_alone(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import re
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 from citespan.errors import TraceFileError
-from citespan.traces import reader
+from citespan.files import documents
+from citespan.traces import lines
 from citespan.traces.model import SpanRecord
 from citespan.traces.reader import read_spans
 
@@ -165,8 +167,8 @@ def test_an_unfinished_last_line_is_said_to_be_one(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MAX_LINE", 100)
-    with pytest.raises(TraceFileError, match="a line of more than 100 bytes"):
+    monkeypatch.setattr(lines, "documents", functools.partial(documents, limit=100))
+    with pytest.raises(TraceFileError, match=r":1: a document or line of more than 100 bytes"):
         read(write(tmp_path / "t.jsonl", document(span(name="x" * 200))))
 
 

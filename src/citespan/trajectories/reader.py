@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import orjson
 
 from citespan.errors import Problem, TraceFileError
+from citespan.files import (
+    STANDARD_INPUT,
+    Kind,
+    Progress,
+    Recording,
+    Unreadable,
+    form_of,
+    kind_of_head,
+    kind_of_record,
+    name_of,
+    opened,
+)
 from citespan.trajectories.model import Trajectory
 from citespan.trajectories.parse import Malformed, parse
 
@@ -19,31 +29,31 @@ from citespan.trajectories.parse import Malformed, parse
 MAX_LINE: Final = 256 * 1024 * 1024
 #: ids that are remembered to find one that is used twice; in a longer file later ones are compared with these only
 MAX_IDS: Final = 1_000_000
-STANDARD_INPUT: Final = "-"
 TRACE: Final = (
     "this is a trace; it holds no values and cannot be replayed. "
     "Try the policy on the agent: citespan run --policy FILE --mode tag -- ..."
 )
 EVIDENCE: Final = "this is an evidence file; record a trace (CITESPAN_TRACE_FILE) or a trajectory file"
+_OTHERS: Final[Mapping[Kind, str]] = {"trace": TRACE, "evidence": EVIDENCE}
 _CHUNK: Final = 1024 * 1024
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
-Progress = Callable[[int], object]
+__all__ = ["MAX_LINE", "STANDARD_INPUT", "read_trajectories"]
 
 
 def read_trajectories(
-    source: str | Path,
+    source: str | Path | Recording,
     *,
     progress: Progress | None = None,
     bad: Callable[[TraceFileError], object] | None = None,
 ) -> Iterator[Trajectory]:
-    """The trajectories of a file, in its order. Blank lines are skipped.
+    """The trajectories of a file, gzipped or not, in its order. Blank lines are skipped.
 
-    A trace or an evidence file is recognised by its first line, and not read on.
+    A trace (in each form that it has) or an evidence file is recognised by its beginning, and not read on.
 
     Args:
-        source: a path, or `-` for standard input.
-        progress: told after each line how many bytes it had.
+        source: a path, `-` for standard input, or a file that is open already (`citespan.files.opened`).
+        progress: told on the way how many bytes more of the file were read.
         bad: told of each line that is no trajectory, and of a file that cannot be read; reading then goes on. None:
             the first one is raised.
 
@@ -53,36 +63,36 @@ def read_trajectories(
     Example:
         `for trajectory in read_trajectories("runs.jsonl"): ...`
     """
-    name = "<stdin>" if source == STANDARD_INPUT else str(source)
+    name = source.name if isinstance(source, Recording) else name_of(source)
     try:
-        with _open(source) as file:
-            yield from _read(file, name, progress, bad)
-    except OSError as error:
-        unread = TraceFileError(f"{name}: cannot be read: {error.strerror or type(error).__name__}")
+        with opened(source, progress) as recording:
+            if form_of(recording.head) != "json":
+                raise Unreadable(TRACE)
+            yield from _read(recording, bad)
+    except (OSError, Unreadable) as error:
+        reason = error.reason if isinstance(error, Unreadable) else f"cannot be read: {_said(error)}"
+        place = name if isinstance(error, OSError) or error.number is None else f"{name}:{error.number}"
+        unread = TraceFileError(f"{place}: {reason}")
         if bad is None:
             raise unread from error
         bad(unread)
 
 
-def _open(source: str | Path) -> contextlib.AbstractContextManager[BinaryIO]:
-    if source == STANDARD_INPUT:
-        return contextlib.nullcontext(sys.stdin.buffer)
-    return Path(source).open("rb")
+def _said(error: OSError) -> str:
+    return error.strerror or type(error).__name__
 
 
-def _read(
-    file: BinaryIO, name: str, progress: Progress | None, bad: Callable[[TraceFileError], object] | None
-) -> Iterator[Trajectory]:
+def _read(recording: Recording, bad: Callable[[TraceFileError], object] | None) -> Iterator[Trajectory]:
+    file, name, head = recording.file, recording.name, recording.head
     number = 0
     seen: dict[bytes, int] = {}
-    while line := file.readline(MAX_LINE + 1):
+    while line := _line(file, number + 1):
         number += 1
-        size = len(line)
         trajectory: Trajectory | None = None
         try:
-            if size > MAX_LINE and not line.endswith(b"\n"):
+            if len(line) > MAX_LINE and not line.endswith(b"\n"):
                 line = b""
-                size += _skip(file)
+                _skip(file)
                 raise Malformed("", f"a line of more than {MAX_LINE} bytes")
             if number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
@@ -91,7 +101,7 @@ def _read(
                 _only_once(trajectory.id, number, seen)
         except Malformed as problem:
             trajectory = None
-            other = None if seen else _other(line)
+            other = None if seen else _other(line, head)
             found = Problem(problem.key, problem.message, number) if other is None else Problem("", other)
             error = TraceFileError(found.render(name))
             if bad is None:
@@ -102,31 +112,36 @@ def _read(
         line = b""  # a long one need not be kept while its calls are judged
         if trajectory is not None:
             yield trajectory
-        if progress is not None:
-            progress(size)
+        recording.advance()
 
 
-def _other(line: bytes) -> str | None:
-    """What to say of the first line of a file that is easily taken for a trajectory file; None where it is no such."""
+def _line(file: BinaryIO, number: int) -> bytes:
     try:
-        record = orjson.loads(line)
+        return file.readline(MAX_LINE + 1)
+    except Unreadable as error:
+        raise Unreadable(error.reason, number) from None
+
+
+def _other(line: bytes, head: bytes) -> str | None:
+    """What to say of a file that is easily taken for a trajectory file; None where it is no such.
+
+    Args:
+        line: the first one that is no trajectory. head: the beginning of the file, for a document over several lines.
+    """
+    if not line:
+        return None
+    try:
+        kind = kind_of_record(orjson.loads(line))
     except orjson.JSONDecodeError:
-        return None
-    if type(record) is not dict:
-        return None
-    if "resourceSpans" in record or "resource_spans" in record:
-        return TRACE
-    return EVIDENCE if str(record.get("schema")).startswith("citespan.evidence/") else None
+        kind = kind_of_head(head)
+    return _OTHERS.get(kind)
 
 
-def _skip(file: BinaryIO) -> int:
-    """Read on to the next line; returns how many bytes that were."""
-    size = 0
+def _skip(file: BinaryIO) -> None:
+    """Read on to the next line."""
     while chunk := file.readline(_CHUNK):
-        size += len(chunk)
         if chunk.endswith(b"\n"):
             break
-    return size
 
 
 def _only_once(identity: str, number: int, seen: dict[bytes, int]) -> None:
