@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from benchmarks import calls, decisions, memory, recording, scaling
+from benchmarks import calls, decisions, memory, recording, scaling, show
 from benchmarks.frameworks import added
 from benchmarks.measure import FULL, QUICK, Row, Scale
 from benchmarks.report import as_json, markdown, surroundings, table
@@ -22,6 +22,7 @@ GROUPS: dict[str, Callable[[Scale], Iterator[Row]]] = {
     "memory": memory.rows,
     "scaling": scaling.rows,
     "frameworks": added.rows,
+    "show": show.rows,
 }
 #: one framework of the last group alone
 FRAMEWORKS: dict[str, Callable[[Scale], Iterator[Row]]] = {
