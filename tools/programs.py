@@ -1,10 +1,11 @@
-"""The two programs that are built from their Go modules for the tests of collector-config/.
+"""What the tests need that is no Python package: two programs built from their Go modules, and a checker from npm.
 
-`python tools/programs.py` builds what is missing and prints where they are. A program is kept outside the checkout,
-under a name that says what it was built from, so a second build does nothing. Needs Go, and no Python package.
+`python tools/programs.py` makes what is missing and prints where it is. All of it is kept outside the checkout, under
+a name that says what it was made from, so a second time does nothing. Needs Go and npm, and no Python package.
 
 - `otelcol`: an OpenTelemetry Collector with exactly the components that the configurations name (`tools/collector`).
 - `jaeger`: Jaeger v1.76.0, that is Jaeger 2.13, without the pages of its UI (`tools/jaeger`).
+- `axe`: axe-core, which looks for accessibility mistakes in the page of `citespan report` (`tools/axe`).
 """
 
 from __future__ import annotations
@@ -33,8 +34,12 @@ PROGRAMS: Final = {
 }
 
 
+#: the folder here whose lock file pins axe-core, and the file of it that is used
+AXE: Final = Path("axe"), Path("node_modules", "axe-core", "axe.min.js")
+
+
 def cache() -> Path:
-    """Where built programs are kept: `$XDG_CACHE_HOME/citespan/tools`, by default in `~/.cache`."""
+    """Where all of it is kept: `$XDG_CACHE_HOME/citespan/tools`, by default in `~/.cache`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "citespan" / "tools"
 
 
@@ -78,6 +83,40 @@ def build(name: str) -> Path:
     return target
 
 
+def axe_path() -> Path:
+    """Where the script of axe-core is, or would be."""
+    digest = hashlib.sha256((HERE / AXE[0] / "package-lock.json").read_bytes())
+    return cache() / f"axe-{digest.hexdigest()[:16]}" / AXE[1]
+
+
+def install_axe() -> Path:
+    """Install axe-core unless it is there, as the lock file has it; what was there earlier is removed.
+
+    Raises:
+        SystemExit: npm is missing, or the installation failed.
+    """
+    target = axe_path()
+    if target.exists():
+        return target
+    npm = shutil.which("npm")
+    if npm is None:
+        sys.exit("installing axe-core needs npm: not on the PATH")
+    folder = target.parents[2]
+    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
+    unfinished.mkdir(parents=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / AXE[0] / name, unfinished / name)
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+    if subprocess.run(command, cwd=unfinished, check=False).returncode:
+        sys.exit("installing axe-core failed")
+    unfinished.rename(folder)
+    for old in folder.parent.glob("axe-*"):
+        if old != folder:
+            shutil.rmtree(old)
+    return target
+
+
 if __name__ == "__main__":
     for each in PROGRAMS:
         sys.stdout.write(f"{build(each)}\n")
+    sys.stdout.write(f"{install_axe()}\n")
