@@ -115,6 +115,27 @@ class TestCheck:
         assert main(["policy", "check", "-"]) == code
         assert capsys.readouterr().out.startswith("<stdin>")
 
+    def test_several_files_are_checked_each_and_the_worst_decides(
+        self, file: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        Path("bad.toml").write_text("version = 2\n")
+        assert main(["policy", "check", file, file]) == 0
+        assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == [file, file]
+        assert main(["policy", "check", "bad.toml", file]) == 65
+        assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["bad.toml", file]
+        assert main(["policy", "check", "bad.toml", "none.toml", file]) == 78
+        assert len(capsys.readouterr().out.splitlines()) == 3
+
+    def test_several_files_as_json_are_an_object_each(self, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("bad.toml").write_text("version = 2\n")
+        assert main(["policy", "check", "--json", "bad.toml", file]) == 65
+        decoder, text, found = json.JSONDecoder(), capsys.readouterr().out, []
+        while text := text.lstrip():
+            one, end = decoder.raw_decode(text)
+            found.append((one["file"], one["ok"]))
+            text = text[end:]
+        assert found == [("bad.toml", False), (file, True)]
+
     def test_no_file_is_a_usage_mistake(self) -> None:
         assert main(["policy", "check"]) == 64
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import orjson
 import typer
 
-from citespan.errors import PolicyError
+from citespan.errors import EXIT_OK, PolicyError
 
 if TYPE_CHECKING:
     from citespan.core.policy import Policy
@@ -26,13 +26,34 @@ Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON.")]
 
 
 @app.command()
-def check(file: File, as_json: Json = False) -> None:
-    """Print every problem of a policy file with its line and key, or "ok" with the policy's digest.
+def check(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help=r"Policies, or pyproject.toml files with \[tool.citespan]; - is standard input."
+        ),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON, one object for each file.")] = False,
+) -> None:
+    """Print every problem of policy files with its line and key, or "ok" with the policy's digest.
 
     The digest is the `provenance.policy` of every span that the policy decided about.
 
-    Exit code 0: it can be used. 65: it has problems. 78: it is not there.
+    Exit code 0: they can be used. 65: one has problems. 78: one is not there.
+
+    Examples:
+
+        citespan policy check citespan.toml
+
+        citespan policy check --json citespan.toml pyproject.toml
     """
+    code = max(_check(file, as_json) for file in files)
+    if code:
+        raise typer.Exit(code)
+
+
+def _check(file: str, as_json: bool) -> int:
+    """Check one file, print what is to be said of it, and return its exit code."""
     from citespan.core.resolve import digest
 
     try:
@@ -43,11 +64,12 @@ def check(file: File, as_json: Json = False) -> None:
             _print_json({"file": error.source, "ok": False, "digest": None, "problems": problems})
         else:
             typer.echo(str(error))
-        raise typer.Exit(error.exit_code) from error
+        return error.exit_code
     if as_json:
         _print_json({"file": _name(file), "ok": True, "digest": digest(policy), "problems": []})
     else:
         typer.echo(f"{_name(file)}: ok, digest {digest(policy)}")
+    return EXIT_OK
 
 
 @app.command()
@@ -65,6 +87,10 @@ def explain(
     the table and line that it comes from.
 
     Exit code 0: explained. 65: the policy has problems, or two of its tables tie for this tool. 78: it is not there.
+
+    Examples:
+
+        citespan policy explain citespan.toml patch_file path
     """
     from citespan.cli import policy_explain
 
