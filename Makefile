@@ -91,7 +91,7 @@ nox: $(VENV_TOOLS)/.locked ## the tests for each Python, lowest and newest versi
 
 docs: $(VENV)/.installed ## the documentation as a site, in build/site
 	$(BIN)/python docs/generate.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet # it would tell of its successor each time
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build # it would tell of its successor each time
 
 clean: ## remove the environments, caches and reports
 	rm -rf $(VENV) $(VENV_MCP1) $(VENV_TOOLS) .nox build dist htmlcov .coverage .coverage.*

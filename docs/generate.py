@@ -4,6 +4,7 @@ Run as `python docs/generate.py`, or with `--check` to find out whether the gene
 
 - `docs/attributes.md`: the tables for people, from `citespan.semconv`.
 - `docs/projections.md`: from `citespan.core.projections` and `citespan.core.computation`.
+- `docs/commands.md`: from the commands of `citespan.cli`.
 - `docs/frameworks/README.md`: from the adapters in `citespan.instrument`.
 - `semconv/citespan.yaml`: a semantic-convention registry file, format `definition/2`, for weaver.
 """
@@ -14,6 +15,8 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+import commands_page
 
 from citespan import semconv
 from citespan.core.computation import COMPUTATIONS
@@ -240,6 +243,7 @@ def main(arguments: list[str]) -> int:
     stale = 0
     files = {
         "attributes.md": markdown(),
+        "commands.md": commands_page.page(),
         "frameworks/README.md": frameworks(),
         "projections.md": projections(),
         "../semconv/citespan.yaml": registry(),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
+import typer
 
-from citespan.cli import main
+from citespan.cli import app, main
 
-COMMANDS = ("approve", "demo", "doctor", "replay", "run", "suggest", "policy check", "policy explain", "")
+COMMANDS = (
+    *("approve", "audit", "demo", "diff", "doctor", "replay", "report", "run", "serve", "show", "suggest"),
+    *("policy check", "policy explain", ""),
+)
 
 
 def shown(command: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -18,9 +27,9 @@ def shown(command: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_option_that_takes_no_value_shows_none(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """But `--help`, which is not citespan's own."""
-    lines = shown(command, capsys).splitlines()
-    assert [line for line in lines if "bool" in line.lower() and "--help" not in line] == []
+    """But `--help` and the two for completion, which are not citespan's own."""
+    lines = [line for line in shown(command, capsys).splitlines() if not re.search(r"--help|-completion", line)]
+    assert [line for line in lines if "bool" in line.lower()] == []
 
 
 @pytest.mark.parametrize(
@@ -44,6 +53,36 @@ def test_what_a_command_needs_besides_is_said(command: str, sentence: str, capsy
 def test_no_command_is_named_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     """What each command's help sends a reader to exists."""
     there = {command.split()[0] for command in COMMANDS if command}
+    assert there == set(cast("Any", typer.main.get_command(app)).commands)
     for command in COMMANDS:
         named = set(re.findall(r"\bcitespan ([a-z]+)\b", shown(command, capsys)))
         assert named <= there, command
+
+
+@pytest.mark.parametrize(
+    "line, meant",
+    [("replya runs.jsonl", "replay"), ("replay --formt text runs.jsonl", "--format"), ("polcy check x", "policy")],
+)
+def test_a_misspelt_word_is_answered_with_the_one_that_was_meant(
+    line: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 64
+    assert meant in capsys.readouterr().err
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    """As bash asks for it: the words so far, and which of them is being typed."""
+
+    def completed(words: str) -> set[str]:
+        asked = {"_CITESPAN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        done = subprocess.run(
+            [Path(sys.executable).with_name("citespan")],
+            env=os.environ | asked,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return set(done.stdout.split())
+
+    assert {"replay", "report"} <= completed("citespan rep")
+    assert completed("citespan replay --for") == {"--format"}

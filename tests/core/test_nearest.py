@@ -16,7 +16,8 @@ from tests.core.helpers import ledger_of, parameters
 
 from citespan.core import schema as schemas
 from citespan.core.decision import Tag
-from citespan.core.fields import MAX_FIELDS, MAX_NAME, Catalogue
+from citespan.core.field_reading import MAX_NAME
+from citespan.core.fields import MAX_FIELDS, Catalogue
 from citespan.core.kinds import Assumed, Kind
 from citespan.core.leaves import snapshot
 from citespan.core.ledger import Ledger
@@ -24,6 +25,7 @@ from citespan.core.names import AGREEMENT, agreement
 from citespan.core.nearest import MAX_NEAREST, MAX_OFFERS, Offer, by_argument, offers
 from citespan.core.policy import ArgumentRule, Bounds, Policy, ToolRule
 from citespan.core.resolve import resolve
+from citespan.core.uncited import Marks
 
 
 def counted(arguments: dict[str, Any], *, declared: tuple[str, ...] | None = None) -> list[Tag]:
@@ -53,6 +55,7 @@ def ledger(**results: Any) -> Ledger:
 
 
 LISTED = {"files": ["src/app.py", "src/setup.cfg"]}
+NAMES = ("ann", "bo", "cy", "di")
 USERS = [{"id": "usr_71", "name": "Ann", "email": "ann@b.org"}, {"id": "usr_72", "name": "Bo", "email": "bo@b.org"}]
 
 
@@ -75,6 +78,9 @@ class TestRank:
             ("start", "2 o'clock", {"free": {"date": "2024-05-17"}}, ["free.date"]),
             ("homepage", "https://x.org/", {"whois": {"site": "https://y.org/"}}, ["whois.site"]),
             ("limit", 10, {"status": {"limit": 50, "other": 7}}, ["status.limit"]),
+            ("assignee", "79", {"get_ticket": {"id": 4, "assignee_id": 78}}, ["get_ticket.assignee_id"]),
+            ("owner", "octo", {"get_repo": {"owner": {"login": "oc", "rank": "x"}}}, ["get_repo.owner.login"]),
+            ("account", "DE1", {"list_accounts": [{"iban": "DE893704", "owner": "A"}]}, ["list_accounts.*.iban"]),
         ],
     )
     def test_a_field_is_near_by_its_name_or_by_its_look(
@@ -85,6 +91,13 @@ class TestRank:
     def test_a_name_that_agrees_comes_before_a_look_that_does(self) -> None:
         held = ledger(list_users=USERS, get_order={"ref": "W77123"})
         assert nearest(held, "user_id", "usr_99") == ["list_users.*.id", "get_order.ref"]
+
+    def test_of_equal_names_the_one_that_stands_nearer_comes_first(self) -> None:
+        """`end_time` is the time of the end."""
+        time = {"dateTime": "2024-05-01T10:00:00Z"}
+        held = ledger(list_events={"events": [{"start": time, "end": time}, {"start": time, "end": time}]})
+        assert nearest(held, "end_time", "2024-05-03T10:00:00Z")[0] == "list_events.events.*.end.dateTime"
+        assert nearest(held, "start_time", "2024-05-03T10:00:00Z")[0] == "list_events.events.*.start.dateTime"
 
     def test_a_word_shared_comes_before_a_bare_id(self) -> None:
         held = ledger(get_user={"payment_methods": {"card_1245537": {"kind": "card"}}}, list_users=USERS)
@@ -137,11 +150,45 @@ class TestCitable:
         assert [offer.nearest for offer in offered(held, {"path": "x.env"}, upto=1)] == [("list_files.files.*",)]
         assert offered(held, {"path": "x.env"}, upto=0) == ()
 
-    def test_an_echo_is_not_offered_and_neither_is_its_key(self) -> None:
+    def test_an_echo_is_not_offered_and_a_key_that_is_one_is_a_star(self) -> None:
         given = ("prod.env", "kestrel")
-        for echo in ({"path": "prod.env"}, {"kestrel": {"path": "a.py"}}, {"kestrel": "a.py"}):
-            assert nearest(ledger_of(echo, given=given), "path", "prod.env") == []
-        assert nearest(ledger_of({"path": "a.py"}, given=given), "path", "prod.env") == ["tool.path"]
+        for result, expected in [
+            ({"path": "prod.env"}, []),
+            ({"path": "a.py"}, ["tool.path"]),
+            ({"kestrel": "a.py"}, ["tool.*"]),
+            ({"kestrel": {"path": "a.py"}}, ["tool.*.path"]),
+        ]:
+            assert nearest(ledger_of(result, given=given), "path", "x.env") == expected
+
+    @pytest.mark.parametrize("text", ["*", "all files", "list the files of src, by name"])
+    def test_a_question_that_names_its_answer_hides_no_field(self, text: str) -> None:
+        """A search that was asked in words of the model's own: what it found can be cited."""
+        assert nearest(ledger_of(LISTED, given=(text,)), "path", "x.env") in (["tool.files.*"], ["tool.*.*"])
+
+    def test_what_the_policy_lets_an_echo_confirm_is_offered(self) -> None:
+        made = Ledger(json.loads, Bounds())
+        made.record("get_issue", b'{"id": "X-1712", "key": "X-1712"}', given=("x-1712",), confirms=("id",))
+        assert nearest(made, "id", "X-1713") == ["get_issue.id"]
+
+    def test_what_an_earlier_call_may_have_stored_is_not_offered(self) -> None:
+        """The state rule: whichever tool returns it, from then on."""
+        held, marks = ledger(list_files=LISTED), Marks()
+        marks.add(("prod.env",), held.moment())
+        held.record("read_config", b'{"path": "prod.env"}')
+        held.record("read_other", b'{"path": "other.env"}')
+        found = Catalogue(marks).fields(held.view())
+        assert [field.name for field in found] == ["read_other.path", "list_files.files.*"]
+
+    def test_what_was_read_for_a_later_moment_is_not_told_to_an_earlier_one(self) -> None:
+        """Of a list of many kinds of records not every column is looked at to see whether there is a newer result."""
+        held, catalogue = Ledger(json.loads, Bounds()), Catalogue()
+        for number in range(200):
+            word = f"k{chr(97 + number % 26)}{chr(97 + number // 26)}"
+            held.record("mixed", json.dumps([{word: {"path": "a.py"}}] * 2).encode())
+        late = {field.name for field in catalogue.fields(held.view())}
+        early = [field.name for field in catalogue.fields(held.view(1))]
+        assert early == [field.name for field in Catalogue().fields(held.view(1))]
+        assert len(late) > len(early)
 
     def test_an_empty_ledger_offers_nothing(self) -> None:
         assert offered(ledger(), {"path": "prod.env"}) == ()
@@ -257,6 +304,15 @@ class TestBounds:
             lambda: offered(large, {"path": "prod.env"})
         )
 
+    @pytest.mark.parametrize("given", [tuple("a" * (n + 1) for n in range(250)), tuple(f"a{n}" for n in range(2_000))])
+    def test_uncited_texts_that_are_made_to_cost_time_cost_little(self, given: tuple[str, ...]) -> None:
+        """What the guard takes for an echo after a long search is asked here in a quick one."""
+        made = Ledger(json.loads, Bounds())
+        for tool in range(8):
+            held = {f"f{chr(97 + n)}_path": "a" * 255 + "b" for n in range(26)}
+            made.record(f"tool{tool}", json.dumps(held).encode(), given=given)
+        assert calls(lambda: Catalogue().fields(made.view())) < 100_000
+
     def test_a_tool_is_read_again_only_when_it_has_a_newer_result(self) -> None:
         held, catalogue = ledger(list_files=LISTED, list_users=USERS), Catalogue()
         first = {field.name: field for field in catalogue.fields(held.view())}
@@ -292,6 +348,38 @@ class TestNames:
             "get_user.methods.*.id",
             "get_user.*",
         }
+
+    @pytest.mark.parametrize(
+        "result, expected",
+        [
+            ({"users": {name: {"email": "a@b.org", "age": 3} for name in NAMES}}, ["tool.users.*.email"]),
+            ({name: {"email": "a@b.org"} | ({"age": 3} if name == "ann" else {}) for name in NAMES}, ["tool.*.email"]),
+            ({"emails": {name: f"{name}@b.org" for name in NAMES}}, ["tool.emails.*"]),
+            ({"emails": {"ann": "a@b.org", "bo_4711": "b@b.org"}}, ["tool.emails.*"]),
+            ({f"u{chr(97 + n % 26)}{chr(97 + n // 26)}": {"email": f"{n}@b.org"} for n in range(70)}, ["tool.*.email"]),
+            ([{f"u{chr(97 + n % 26)}{chr(97 + n // 26)}": "a@b.org" for n in range(70)}] * 2, ["tool.*.*"]),
+            (json.dumps({name: {"email": "a@b.org"} for name in NAMES}), ["tool.result.*.email"]),
+            ({"from": {"email": "a@b.org"}, "to": {"email": "b@b.org"}}, ["tool.from.email", "tool.to.email"]),
+        ],
+    )
+    def test_keys_of_an_object_that_is_kept_by_key_are_stars(self, result: Any, expected: list[str]) -> None:
+        """Also where each of them reads like a name."""
+        assert nearest(ledger_of(result), "email", "x@y.org") == expected
+
+    def test_keys_that_differ_from_result_to_result_are_stars(self) -> None:
+        held = ledger_of({"balances": {"ann": 3}}, {"balances": {"bo": 4}})
+        assert nearest(held, "balance", 7) == ["tool.balances.*"]
+
+    def test_a_policy_may_name_a_key_that_is_not_shown(self) -> None:
+        held = ledger_of({name: {"email": "a@b.org"} for name in NAMES})
+        (offer,) = offered(held, {"to": "x@y.org"}, to=ArgumentRule(sources=("tool.bo.email",)))
+        assert offer.nearest == ("tool.*.email",)
+
+    def test_a_key_that_equals_an_uncited_argument_is_a_star(self) -> None:
+        """Of any argument of the call; a tool's own name is no key."""
+        held = ledger(balances={"kestrel": {"amount": 3}})
+        arguments = {"amount": 4, "to": "Kestrel", "other": "balances"}
+        assert [offer.nearest for offer in offered(held, arguments)] == [("balances.*.amount",)]
 
     @given(
         st.lists(

@@ -14,8 +14,9 @@ from typing import Annotated, Final, cast
 
 import typer
 
-from citespan.cli import approve, demo, doctor, policy, replay, run, suggest
+from citespan.cli import approve, audit, demo, diff, doctor, policy, replay, report, run, serve, show, suggest
 from citespan.errors import EXIT_OK, EXIT_USAGE, CitespanError
+from citespan.files.texts import plain
 
 EXIT_INTERRUPTED: Final = 130
 EXIT_CLOSED_PIPE: Final = 141
@@ -26,15 +27,20 @@ UsageMistake: Final = cast("type[Exception]", typer.BadParameter.__base__)
 app = typer.Typer(
     name="citespan",
     no_args_is_help=True,
-    add_completion=False,
+    rich_markup_mode="markdown",  # a paragraph flows, and indented examples stay as they are
     pretty_exceptions_enable=False,
     help="A tool call must cite its sources, or it does not run.",
 )
 app.command(name="approve")(approve.command)
+app.command(name="audit")(audit.command)
 app.command(name="demo")(demo.command)
+app.command(name="diff")(diff.command)
 app.command(name="doctor")(doctor.command)
 app.command(name="replay")(replay.command)
+app.command(name="report")(report.command)
 app.command(name="run", context_settings={"allow_interspersed_args": False})(run.command)
+app.command(name="serve")(serve.command)
+app.command(name="show")(show.command)
 app.command(name="suggest")(suggest.command)
 app.add_typer(policy.app, name="policy")
 
@@ -71,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = app(args=list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
         sys.stdout.flush()
     except CitespanError as error:
-        typer.echo(f"citespan: {error}", err=True)
+        # a name in it may be anybody's: of a file, or out of one
+        typer.echo("\n".join(map(plain, f"citespan: {error}".splitlines())), err=True)
         return error.exit_code
     except UsageMistake as mistake:
         cast("typer.BadParameter", mistake).show()

@@ -39,6 +39,10 @@ def command(
     To use FILE: a policy with on_violation = "ask", and CITESPAN_APPROVALS=FILE.
 
     Exit code 0: recorded. 64: usage. 65: no value, or FILE cannot be used.
+
+    Examples:
+
+        echo '"docs/setup.md"' | citespan approve approvals.jsonl --tool create_file --argument path --by rosa
     """
     import citespan
 

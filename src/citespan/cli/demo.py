@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from citespan.cli.called import program, python
+from citespan.cli.called import program
 from citespan.errors import EXIT_OK, EXIT_VIOLATIONS, NotGuarded, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +43,11 @@ def command(
     server. The traces are files of OTLP/JSON lines; with OTEL_EXPORTER_OTLP_ENDPOINT set they are exported too.
 
     Exit code 0: it went so. 1: it did not. 64: DIR is not empty. 78: git or mcp-server-git is missing.
+
+    Examples:
+
+        citespan demo
+        citespan demo --keep demo
     """
     require()
     folder = prepare(keep)
@@ -59,9 +64,13 @@ def command(
 
 def suggestions(folder: Path) -> Iterator[str]:
     """Commands to go on with, as they can be typed here."""
-    policy, bad = (shlex.quote(str(folder / name)) for name in (POLICY, "bad.jsonl"))
+    policy, good, bad, page = (
+        shlex.quote(str(folder / name)) for name in (POLICY, "good.jsonl", "bad.jsonl", "report.html")
+    )
+    yield f"{program()} show {bad}"
+    yield f"{program()} diff {good} {bad}"
+    yield f"{program()} report {bad} -o {page}"
     yield f"{program()} policy explain {policy} git_add files"
-    yield f"{python()} -m json.tool --json-lines {bad}"
     if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
         yield f"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 {program()} demo  (the same, into a collector)"
 

@@ -29,6 +29,11 @@ def command(
 
     Exit code 0: nothing that was asked for is missing. 1: something is, such as a policy that is named and is not there
     or has mistakes. 64: usage.
+
+    Examples:
+
+        citespan doctor
+        citespan doctor --policy citespan.toml --format json
     """
     from citespan.doctor import examine, render
 

@@ -40,6 +40,11 @@ def command(
 
     Exit code 0: no call is blocked. 1: one is. 64: usage. 65: a line cannot be used (file, line and reason are on
     standard error; with --keep-going the rest is judged first). 78: the named policy is not there.
+
+    Examples:
+
+        citespan replay runs.jsonl --policy citespan.toml
+        zcat runs.jsonl.gz | citespan replay --format jsonl -
     """
     from citespan.cli.progress import Bar
     from citespan.core.policy import Policy

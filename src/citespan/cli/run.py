@@ -39,6 +39,12 @@ def command(
 
     Exit code: the command's own. 64: usage. 65: the policy has problems. 78: the policy is not there, or the
     guard could not be installed.
+
+    Examples:
+
+        citespan run -- python agent.py
+        citespan run --policy citespan.toml -- uvicorn my_agent:app
+        citespan run --required -- pytest tests/agent
     """
     from citespan.launch import parent
     from citespan.launch.prepare import UNDECIDED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from citespan.core.shapes import Shape
 
@@ -15,7 +15,8 @@ AGREEMENT: Final = (
     "they speak of the same look: `path` and `files`, or one labels what the other names: `city` and `cities.*.name`",
     "one ends with the other, in words that speak of a look only: `order_id` and `users.*.id`",
     "they share a word that says more: `payment_method_id` and `methods.*`",
-    "one ends with the other, as the policy's `same_name` has it: `user_name` and `name`",
+    "one ends with the other, as the policy's `same_name` has it: `user_name` and `name`; or the field only adds which "
+    "label it is: `assignee` and `assignee_id`",
     "they are the same, or one ends with the other and what is around it names the rest: `user_id` and `users.*.id`",
 )
 SAME_NAME: Final = 4
@@ -32,7 +33,10 @@ _LOOKS: Final[dict[str, Shape]] = {
 _SILENT: Final = frozenset(
     ("result", "item", "value", "data", "output", "content", "text", "list", "response", "record", "row", "entry")
 )
-_LABELS: Final = frozenset(("name", "title", "label", "slug", "id", "key"))
+#: what a thing is told by
+_LABELS: Final = frozenset(
+    ("name", "title", "label", "slug", "login", "username", *(word for word, look in _LOOKS.items() if look == "id"))
+)
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -71,7 +75,39 @@ def _look(some: Iterable[str]) -> Shape | None:
     return looks[-1] if looks else None
 
 
+class _Argument(NamedTuple):
+    """An argument's own name, and the words of its whole path."""
+
+    own: tuple[str, ...]
+    sought: frozenset[str]
+    look: Shape | None
+
+
+class _Field(NamedTuple):
+    """The last step of a field's path, the words of all others with the tool's, and those of the path alone."""
+
+    own: tuple[str, ...]
+    around: frozenset[str]
+    path: frozenset[str]
+    looks: frozenset[Shape | None]
+
+
+@lru_cache(maxsize=256)
+def _argument(argument: tuple[str, ...]) -> _Argument:
+    own = words(argument[-1])
+    return _Argument(own, frozenset(word for step in argument for word in words(step)), _look(own))
+
+
+# as many as a ledger's catalogue has (`citespan.core.fields.MAX_FIELDS`), of several runs
 @lru_cache(maxsize=4096)
+def _field(field: str) -> _Field:
+    steps = [words(step) for step in field.split(".") if step != "*"]
+    own = steps[-1] if len(steps) > 1 else ()
+    around = frozenset(word for step in (steps[:-1] if own else steps) for word in step)
+    path = frozenset(word for step in steps[1:] for word in step)
+    return _Field(own, around, path, frozenset(_LOOKS.get(word) for word in own))
+
+
 def agreement(argument: tuple[str, ...], field: str) -> int:
     """How far names agree: an index of `AGREEMENT`.
 
@@ -82,20 +118,33 @@ def agreement(argument: tuple[str, ...], field: str) -> int:
         >>> agreement(("user_id",), "list_users.users.*.id"), agreement(("path",), "list_files.files.*")
         (5, 1)
     """
-    steps = [words(step) for step in field.split(".") if step != "*"]
-    mine, own = words(argument[-1]), steps[-1] if len(steps) > 1 else ()
+    mine, sought, look = _argument(argument)
+    own, around, _, looks = _field(field)
     if mine == own:
         return 5
-    around = {word for step in (steps[:-1] if own else steps) for word in step}
-    sought = {word for step in argument for word in words(step)}
-    if own and (own == mine[-len(own) :] or mine == own[-len(mine) :]):
-        if (sought - set(own)) & around:
-            return 5
-        return 2 if _LOOKS.keys() >= set(own if len(own) < len(mine) else mine) else SAME_NAME
-    speaking = around.union(own) if _SILENT.issuperset(own) else set(own)
+    if own:
+        if own == mine[-len(own) :] or mine == own[-len(mine) :]:
+            if any(word in around and word not in own for word in sought):
+                return 5
+            return 2 if _LOOKS.keys() >= set(own if len(own) < len(mine) else mine) else SAME_NAME
+        if own[: len(mine)] == mine and _LABELS.issuperset(own[len(mine) :]):
+            return SAME_NAME
+    speaking = around.union(own) if _SILENT.issuperset(own) else own
     if any(word in speaking and word not in _LOOKS for word in mine):
         return 3
-    look = _look(mine)
     if look is not None:
-        return 1 if look in {_LOOKS.get(word) for word in own} else 0
-    return 1 if _LABELS.issuperset(own) and sought & around else 0
+        return 1 if look in looks else 0
+    return 1 if _LABELS.issuperset(own) and not sought.isdisjoint(around) else 0
+
+
+def common(argument: tuple[str, ...], field: str) -> int:
+    """How many words of an argument's name are in a field's path.
+
+    Args:
+        argument, field: as for `agreement`.
+
+    Example:
+        >>> common(("end_time",), "list_events.events.*.end.dateTime")
+        2
+    """
+    return len(_argument(argument).sought & _field(field).path)

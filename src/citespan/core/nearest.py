@@ -7,22 +7,26 @@ it is no prose where the argument is none. What is offered is ordered by
 
 1. how far its name agrees with the argument's (`citespan.core.names.AGREEMENT`),
 2. whether what it holds has the argument's look: an e-mail address, a URL, a date, a path, an id,
-3. whether what it holds has the argument's JSON type,
-4. how new it is.
+3. how many words of the argument's name are in its path,
+4. whether what it holds has the argument's JSON type,
+5. how new it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice, zip_longest
 from typing import Final, NamedTuple
 
 from citespan.core.decision import Tag
-from citespan.core.fields import Catalogue, Field, is_long, kind_of, look
+from citespan.core.field_reading import MAX_NAME, Field, is_long, kind_of, look
+from citespan.core.fields import Catalogue
+from citespan.core.fold import forms
 from citespan.core.judge import accepted
 from citespan.core.leaves import Leaf, Step, wildcard
 from citespan.core.ledger import View
-from citespan.core.names import SAME_NAME, agreement, look_of
+from citespan.core.names import SAME_NAME, agreement, common, look_of
 from citespan.core.places import field_matches
 from citespan.core.policy import ArgumentRule
 from citespan.core.resolve import Resolved
@@ -32,6 +36,8 @@ MAX_OFFERS: Final = 16
 MAX_NEAREST: Final = 5
 #: fields of the policy that are repeated
 MAX_ACCEPTED: Final = 16
+#: uncited texts of the call that no name may give away
+_MAX_VALUES: Final = 256
 
 
 class Offer(NamedTuple):
@@ -61,6 +67,7 @@ def offers(counted: Iterable[Tag], view: View, rules: Resolved, catalogue: Catal
         `nearest` is `("list_files.files.*",)`.
     """
     leaves: dict[tuple[Step, str], Leaf] = {}
+    counted = tuple(counted)
     for leaf in (tag.leaf for tag in counted):
         # a name that a model made up names nothing
         if leaf.role == "value" and leaf.exported[0] != "*":
@@ -68,6 +75,7 @@ def offers(counted: Iterable[Tag], view: View, rules: Resolved, catalogue: Catal
             if len(leaves) == MAX_OFFERS:
                 break
     fields: Sequence[Field] | None = None
+    said_here = _values(counted)
     found: list[Offer] = []
     for (argument, path), leaf in leaves.items():
         rule = rules.argument(leaf)
@@ -75,7 +83,7 @@ def offers(counted: Iterable[Tag], view: View, rules: Resolved, catalogue: Catal
         if "observed" in accepted(rule, rules):
             if fields is None:
                 fields = catalogue.fields(view)
-            closest = nearest(leaf, fields, rule)
+            closest = nearest(leaf, fields, rule, said_here)
         said = _accepts(rule)
         if said or closest:
             found.append(Offer(argument, path, said, closest))
@@ -88,14 +96,26 @@ def _accepts(rule: ArgumentRule) -> tuple[str, ...]:
     return () if rule.propose_against is None else (rule.propose_against,)
 
 
-def nearest(leaf: Leaf, fields: Iterable[Field], rule: ArgumentRule) -> tuple[str, ...]:
+def _values(counted: Sequence[Tag]) -> frozenset[str]:
+    """The folded texts that a call was given uncited: a key that equals one must not tell it."""
+    texts = [tag.leaf.value for tag in counted[:_MAX_VALUES] if type(tag.leaf.value) is str]
+    return frozenset(form for text in texts if len(text) <= MAX_NAME for form in forms(text))
+
+
+def nearest(
+    leaf: Leaf, fields: Iterable[Field], rule: ArgumentRule, values: AbstractSet[str] = frozenset()
+) -> tuple[str, ...]:
     """The fields that come closest to a source of a leaf, best first, at most `MAX_NEAREST`.
 
     Where the policy names the sources, every such field is near; else one must agree in name or in look.
 
+    Args:
+        values: folded texts that no step of a path may equal.
+
     Example:
         >>> from citespan.core.policy import PLAIN
-        >>> files = Field("list_files.files.*", None, 0, frozenset({str}), frozenset({"path"}), False)
+        >>> name = "list_files.files.*"
+        >>> files = Field(name, name, name, "list_files", None, 0, frozenset({str}), frozenset({"path"}), False)
         >>> nearest(Leaf(("path",), "prod.env", "value", ("path",)), [files], PLAIN)
         ('list_files.files.*',)
     """
@@ -103,21 +123,31 @@ def nearest(leaf: Leaf, fields: Iterable[Field], rule: ArgumentRule) -> tuple[st
     names = tuple([step for step in leaf.exported if type(step) is str and step != "*"])
     wanted = look(value) or (look_of(names[-1]) if kind is str else None)
     sources = rule.sources
-    ranked: list[tuple[int, bool, bool, int, str]] = []
-    for name, server, ordinal, kinds, looks, only_long in fields:
-        level, fits = agreement(names, name), wanted in looks
+    ranked: list[tuple[tuple[int, bool, int, bool, int], Field]] = []
+    for field in fields:
+        name, meant, _, _, server, ordinal, kinds, looks, only_long = field
+        level, fits = agreement(names, meant), wanted in looks
         if sources is not None:
             near = any(field_matches(pattern, name, server) for pattern in sources)
         else:
             near = (level > 0 or fits) and (long or not only_long) and (kind in kinds or level >= SAME_NAME)
         if near:
-            ranked.append((level, fits, kind in kinds, ordinal, name))
+            ranked.append(((level, fits, common(names, meant), kind in kinds, ordinal), field))
     ranked.sort(key=_rank, reverse=True)
-    return tuple(islice(dict.fromkeys([entry[-1] for entry in ranked]), MAX_NEAREST))
+    return tuple(islice(dict.fromkeys([_without(field, values) for _, field in ranked]), MAX_NEAREST))
 
 
-def _rank(entry: tuple[int, bool, bool, int, str]) -> tuple[int, bool, bool, int]:
-    return entry[:-1]
+def _rank(entry: tuple[tuple[int, bool, int, bool, int], Field]) -> tuple[int, bool, int, bool, int]:
+    return entry[0]
+
+
+def _without(field: Field, values: AbstractSet[str]) -> str:
+    """The field as it is shown, with every step that equals a value as `*`."""
+    if not values:
+        return field.shown
+    head = len(field.tool)
+    steps = ["*" if step and not values.isdisjoint(forms(step)) else step for step in field.shown[head:].split(".")]
+    return field.shown[:head] + ".".join(steps)
 
 
 def by_argument(found: Iterable[Offer]) -> dict[Step, Offer]:
