@@ -5,9 +5,21 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import re
 from pathlib import Path
 
 import citespan
+
+#: what no two runs have in common
+_PASSING = re.compile(
+    r"[0-9a-f]{32}|[0-9a-f]{16}|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}| in \d+\.\d+s|[\d.]+ (us|ms|s) before"
+)
+
+
+def lines(text: str) -> list[str]:
+    """The lines of an output, without what no two runs have in common."""
+    return [_PASSING.sub("...", line).strip(" =") for line in text.splitlines() if line.strip()]
+
 
 AGENT = '''\
 from pydantic_ai import Agent

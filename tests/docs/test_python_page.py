@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.docs.desk import lines
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -77,3 +78,19 @@ def test_the_api_page_names_every_public_name() -> None:
 
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     assert [name for name in citespan.__all__ if not re.search(rf"\b{name}\b", page)] == []
+
+
+def test_the_view_in_the_readme_is_what_show_prints(tmp_path: Path) -> None:
+    """But for the time, the span and the policy's digest."""
+    play([blocks("README.md")[0]], tmp_path, "README.md")
+    done = subprocess.run(
+        [sys.executable, "-m", "citespan.cli", "show", "trace.jsonl"],
+        check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = lines("BLOCKED" + text.partition("```text\nBLOCKED")[2].partition("```")[0])
+    assert [line for line in lines(done.stdout) if line in shown] == shown

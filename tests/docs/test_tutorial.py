@@ -8,16 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.docs.desk import lines
+
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
 _BLOCK = re.compile(
     r"^```(python title=\"(?P<name>[\w.]+)\"|console|text)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
-#: what no two runs have in common
-_PASSING = re.compile(r"[0-9a-f]{32}|[0-9a-f]{16}|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}| in \d+\.\d+s")
-
-
-def lines(text: str) -> list[str]:
-    return [_PASSING.sub("...", line).strip(" =") for line in text.splitlines() if line.strip()]
 
 
 def test_the_tutorial_shows_what_happens(tmp_path: Path) -> None:
@@ -46,9 +42,11 @@ def test_the_tutorial_shows_what_happens(tmp_path: Path) -> None:
 
 
 def test_the_test_of_the_tutorial_fails_as_it_says(tmp_path: Path) -> None:
-    """With a guess in the place of the last argument."""
+    """With a guess in its last line."""
     blocks = {block["name"]: block["text"] for block in _BLOCK.finditer(PAGE.read_text(encoding="utf-8"))}
-    guessing = blocks["test_agent.py"].replace('list_files(".")["files"][0])', '"src/main.py")')
+    good, bad = 'patch_file(list_files(".")["files"][0])', 'list_files("."); patch_file("src/main.py")'
+    assert f"Write `{bad}`" in PAGE.read_text(encoding="utf-8")
+    guessing = blocks["test_agent.py"].replace(good, bad)
     assert guessing != blocks["test_agent.py"]
     (tmp_path / "test_agent.py").write_text(guessing, encoding="utf-8")
     done = subprocess.run(
@@ -61,4 +59,4 @@ def test_the_test_of_the_tutorial_fails_as_it_says(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "BLOCKED patch_file" in done.stdout
-    assert "no accepted source: path" in done.stdout
+    assert "missing: nearest in this run: list_files.files.*" in done.stdout

@@ -50,6 +50,16 @@ def test_it_names_the_tool_that_the_policy_wants_called_first(watch: Watch) -> N
     assert denied.decision.violations[0].text == "required_source=[path]"
 
 
+def test_a_tool_that_was_called_is_not_to_be_called_again(watch: Watch) -> None:
+    """The run has a result of it: a value of that one is to be passed on."""
+    box = Toolbox()
+    with citespan.run(policy=FROM, inputs={"root": "."}):
+        box.list_files(root=".")
+        denied = refused(box.patch_file, path=SECRET)
+    assert "For path: pass on a value of list_files.files.* exactly as returned" in str(denied)
+    assert "first" not in str(denied)
+
+
 def test_a_source_that_the_policy_names_is_demanded_whatever_the_budget(watch: Watch) -> None:
     box = Toolbox()
     with citespan.run(policy=FROM, inputs={"root": "."}):

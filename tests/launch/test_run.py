@@ -170,6 +170,15 @@ def test_a_trace_file_gets_the_spans(world: World, how: str) -> None:
     assert '"execute_tool delete_note"' in trace.read_text()
 
 
+def test_a_trace_file_gets_the_spans_of_a_set_of_tools(world: World) -> None:
+    """`TracedTools` keeps its spans for `dump`; a trace file that was asked for gets them too."""
+    (world.folder / "set.py").write_text(
+        "import citespan\ntools = citespan.TracedTools({'names': lambda: ['a.py']})\ntools.call('names')\n"
+    )
+    world.run("--", PYTHON, "set.py", CITESPAN_TRACE_FILE="trace.jsonl")
+    assert '"execute_tool names"' in (world.folder / "trace.jsonl").read_text()
+
+
 @pytest.mark.parametrize(
     "variables",
     [

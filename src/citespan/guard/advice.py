@@ -45,8 +45,7 @@ def advise(run: Run | None, rules: Resolved | None, decision: Decision, offers: 
         rule = None if rules is None else rules.argument(tag.leaf)
         where = dotted(tag.leaf.exported)
         if rule is not None and rule.sources:
-            tools = ", ".join(dict.fromkeys(_tool_of(source) for source in rule.sources))
-            lines.append(f"For {where}: call {tools} first (the policy accepts {', '.join(rule.sources)}).")
+            lines.append(f"For {where}: {_from(rule.sources, run)}")
         elif rule is not None and rule.propose_against:
             lines.append(f"For {where}: a new value needs run.propose and a reviewer's approval.")
     specific = len(lines) > 1
@@ -58,6 +57,16 @@ def advise(run: Run | None, rules: Resolved | None, decision: Decision, offers: 
     elif not specific:
         lines.append(_GENERAL)
     return "\n".join(dict.fromkeys(lines))
+
+
+def _from(sources: tuple[str, ...], run: Run) -> str:
+    """What to do where the policy names the fields: call their tools, or use what these have returned already."""
+    called = {name.rpartition("/")[2] for name in run.state.ledger.tools()}
+    tools = list(dict.fromkeys(_tool_of(source) for source in sources))
+    accepted = ", ".join(sources)
+    if any(tool.rpartition("/")[2] in called for tool in tools):
+        return f"pass on a value of {accepted} exactly as returned (the policy accepts no other field)."
+    return f"call {', '.join(tools)} first (the policy accepts {accepted})."
 
 
 def _looked(run: Run) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from opentelemetry.context import Context
 
@@ -87,6 +87,15 @@ class Telemetry(Protocol):
 
     def start_run(self, name: str | None, run_id: str | None, context: Context) -> RunSpan:
         """Open `invoke_agent {name}` unless a span of such a kind is current."""
+        ...
+
+
+@runtime_checkable
+class Late(Protocol):
+    """Telemetry that has waited for the program to set OpenTelemetry up (`citespan run`)."""
+
+    def settled(self) -> Telemetry:
+        """Wait no longer: what spans go to now. Never raises."""
         ...
 
 

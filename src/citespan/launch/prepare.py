@@ -54,7 +54,7 @@ def prepare(policy: Policy, *, undecided: bool) -> None:
         def uses_the_library(module: Any) -> None:
             if registry.rulebook is chosen:
                 registry.policy = Policy()
-                logger.warning("the program uses citespan itself: its tool calls are enforced")
+                logger.warning("the program calls tools through citespan itself: these calls are enforced all the same")
 
         wrapt.register_post_import_hook(uses_the_library, _LIBRARY)
 

@@ -11,7 +11,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from citespan.core.decision import Decision
 from citespan.core.kinds import SpanRef
-from citespan.guard.ports import CallSpan, RunSpan, Telemetry, ToolCall
+from citespan.guard.ports import CallSpan, Late, RunSpan, Telemetry, ToolCall
+from citespan.guard.registry import registry
 from citespan.otel.telemetry import OtelTelemetry
 
 
@@ -57,6 +58,8 @@ class CollectingTelemetry:
     def _inner(self) -> Telemetry:
         if self._asked is not None:
             return self._asked
+        if isinstance(registry.telemetry, Late):
+            registry.telemetry.settled()  # it may have a provider to set
         provider = trace.get_tracer_provider()
         return OtelTelemetry(tracer_provider=provider if isinstance(provider, TracerProvider) else TracerProvider())
 
