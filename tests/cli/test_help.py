@@ -61,7 +61,12 @@ def test_no_command_is_named_that_is_not_there(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize(
     "line, meant",
-    [("replya runs.jsonl", "replay"), ("replay --formt text runs.jsonl", "--format"), ("polcy check x", "policy")],
+    [
+        ("replay --format jsn runs.jsonl", "Invalid value for '--format': 'jsn' is not one of 'text', 'jsonl'."),
+        ("replya runs.jsonl", "replay"),
+        ("replay --formt text runs.jsonl", "--format"),
+        ("polcy check x", "policy"),
+    ],
 )
 def test_a_misspelt_word_is_answered_with_the_one_that_was_meant(
     line: str, meant: str, capsys: pytest.CaptureFixture[str]

@@ -21,6 +21,8 @@ from citespan.files.texts import plain
 EXIT_INTERRUPTED: Final = 130
 EXIT_CLOSED_PIPE: Final = 141
 
+#: what typer's reader of options puts before its reason
+_PYDANTIC: Final = "Value error, "
 #: what typer raises for a command line that it does not understand; it has no public name of its own
 UsageMistake: Final = cast("type[Exception]", typer.BadParameter.__base__)
 
@@ -81,7 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         typer.echo("\n".join(map(plain, f"citespan: {error}".splitlines())), err=True)
         return error.exit_code
     except UsageMistake as mistake:
-        cast("typer.BadParameter", mistake).show()
+        shown = cast("typer.BadParameter", mistake)
+        shown.message = shown.message.removeprefix(_PYDANTIC)
+        shown.show()
         return EXIT_USAGE
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED

@@ -37,7 +37,7 @@ class Bar:
         self._waiting = 0
 
     def __enter__(self) -> Bar:
-        if self._shown:
+        if self._shown and not _small(self._sources):
             from rich.console import Console
             from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -66,6 +66,12 @@ class Bar:
             typer.echo(text, err=True)
         else:
             self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _small(sources: Sequence[str]) -> bool:
+    """Whether all files together are read before anybody looks."""
+    size = _size(sources)
+    return size is not None and size < _STEP
 
 
 def _size(sources: Sequence[str]) -> int | None:
