@@ -18,7 +18,7 @@ from citespan.core import schema as schemas
 from citespan.core.decision import Tag
 from citespan.core.field_reading import MAX_NAME
 from citespan.core.fields import MAX_FIELDS, Catalogue
-from citespan.core.kinds import Assumed, Kind
+from citespan.core.kinds import Assumed, FromSchema, FromUser, Kind, Provenance
 from citespan.core.leaves import snapshot
 from citespan.core.ledger import Ledger
 from citespan.core.names import AGREEMENT, agreement
@@ -375,11 +375,25 @@ class TestNames:
         (offer,) = offered(held, {"to": "x@y.org"}, to=ArgumentRule(sources=("tool.bo.email",)))
         assert offer.nearest == ("tool.*.email",)
 
-    def test_a_key_that_equals_an_uncited_argument_is_a_star(self) -> None:
-        """Of any argument of the call; a tool's own name is no key."""
+    @pytest.mark.parametrize("provenance", [Assumed("nowhere"), FromUser("messages", "0", "exact", False)])
+    def test_a_key_that_equals_an_argument_is_a_star(self, provenance: Provenance) -> None:
+        """Of any argument of the call, cited or not; a tool's own name is no key."""
         held = ledger(balances={"kestrel": {"amount": 3}})
-        arguments = {"amount": 4, "to": "Kestrel", "other": "balances"}
-        assert [offer.nearest for offer in offered(held, arguments)] == [("balances.*.amount",)]
+        tags = [
+            tag if tag.leaf.path[0] == "amount" else tag._replace(provenance=provenance, counted=False)
+            for tag in counted({"amount": 4, "to": "Kestrel", "other": "balances"})
+        ]
+        (offer,) = offers(tags, held.view(), resolve(Policy(), "use", None), Catalogue())
+        assert offer.nearest == ("balances.*.amount",)
+
+    def test_a_key_that_the_schema_supplies_is_known(self) -> None:
+        held = ledger(balances={"kestrel": {"amount": 3}})
+        tags = [
+            tag if tag.leaf.path[0] == "amount" else tag._replace(provenance=FromSchema("enum", True), counted=False)
+            for tag in counted({"amount": 4, "to": "kestrel"})
+        ]
+        (offer,) = offers(tags, held.view(), resolve(Policy(), "use", None), Catalogue())
+        assert offer.nearest == ("balances.kestrel.amount",)
 
     @given(
         st.lists(

@@ -199,3 +199,35 @@ def test_concurrent_calls_of_one_run_are_offered_the_same(spans: Spans) -> None:
     asyncio.run(main())
     told = [dict(span.attributes or {}) for span in spans.of("patch_file")]
     assert [attributes[NEAREST] for attributes in told] == [("list_files.files.*",)] * 20
+
+
+def test_a_key_that_equals_an_argument_is_not_told(spans: Spans, written: Path) -> None:
+    """Also where that argument is cited itself, as a message of the user's."""
+
+    @citespan.tool(read_only=True)
+    def accounts() -> dict[str, Any]:
+        return {"kestrel": {"path": "a.py"}}
+
+    box = Toolbox()
+    with citespan.run() as run:
+        run.user("write kestrel there")
+        accounts()
+        refused(box.patch_file, path="prod.env", comment="kestrel")
+    assert spans.last("patch_file")[NEAREST] == ("accounts.*.path",)
+    assert "kestrel" not in spans.text()
+    assert b"kestrel" not in written.read_bytes()
+
+
+def test_what_the_run_may_have_stored_is_not_offered(spans: Spans) -> None:
+    """A field that holds it could not be cited either (the state rule)."""
+
+    @citespan.tool(read_only=True)
+    def read_config() -> dict[str, Any]:
+        return {"path": "prod.env"}
+
+    box = Toolbox()
+    with citespan.run(policy=TAG):
+        box.patch_file(path="prod.env")
+        read_config()
+        box.patch_file(path="prod.env")
+    assert NEAREST not in spans.last("patch_file")

@@ -305,6 +305,37 @@ def test_it_prints_every_row_and_no_controls(opened: Open) -> None:
     expect(view.locator("#timeline .row").nth(before + 5)).to_have_count(0)
 
 
+def test_a_print_that_is_cut_says_so(opened: Open) -> None:
+    """2,000 rows and the chosen one are printed, and how many there are is told; on the screen nothing is."""
+    view = opened(many(2100))
+    note = view.locator("#timeline .note")
+    expect(note).to_be_hidden()
+    view.emulate_media(media="print")
+    expect(note).to_have_text("The first 2,000 of 2,101 rows: filter to print others.")
+    expect(view.locator("#timeline .row")).to_have_count(2001)
+    view.emulate_media(media="screen")
+    expect(note).to_be_hidden()
+    view = opened(desk())
+    view.emulate_media(media="print")
+    expect(view.locator("#timeline .note")).to_be_hidden()
+
+
+def test_a_smaller_window_keeps_the_focus_in_sight_with_its_arrow(opened: Open) -> None:
+    """As when a reader zooms in."""
+    view = opened(
+        [call(number, "list_files") for number in range(1, 9)]
+        + [call(9, "use", observed("path", "list_files", "files.0", 8))]
+    )
+    at = chip(row(view, "use"), "path")
+    at.focus()
+    arrow(view)
+    view.set_viewport_size({"width": 900, "height": 460})
+    expect(at).to_be_in_viewport(ratio=1)
+    expect(at).to_be_focused()
+    start, _ = arrow(view)
+    assert meets(start, at.bounding_box())
+
+
 def test_reduced_motion_is_respected(opened: Open) -> None:
     """What was gone to is marked without an animation."""
     view = opened(desk(), reduced_motion="reduce")

@@ -8,7 +8,9 @@ from statistics import median
 import pytest
 from playwright.sync_api import Page, expect
 from tests.report.conftest import Open
-from tests.report.runs import many, span
+from tests.report.runs import call, many, span
+
+from citespan.calls import Argument
 
 MANY = 10_000
 #: milliseconds of work for each of some steps through the list
@@ -59,6 +61,25 @@ def test_the_document_does_not_grow_with_the_calls(opened: Open) -> None:
         expect(lots.locator(".scroll:not([hidden]) .row").first).to_be_attached()
         assert nodes(lots) < nodes(few) * 1.3
     assert nodes(lots) < 3000
+
+
+def test_a_table_that_no_browser_could_hold_is_cut_and_says_so(opened: Open) -> None:
+    """Its last row can be seen; the timeline has every call, and going to one that the table has not leads there."""
+    arguments = (Argument("a", "user"),) * 62
+    view = opened(
+        [call(number, "use", *arguments) for number in range(1, 8_101)] + [call(9_000, "last", status="blocked")]
+    )
+    view.click("#view-table")
+    note = view.locator("#table .note")
+    expect(note).to_have_text("The first 499,968 of 502,201 rows: filter to see others.")
+    view.locator("#table .row").first.focus()
+    view.keyboard.press("End")
+    expect(view.locator("#table .row:focus")).to_be_in_viewport(ratio=1)
+    view.click("#next")
+    expect(view.locator("#timeline .row:not(.run)", has_text="last")).to_be_in_viewport()
+    view.locator("#text").fill("last")
+    view.click("#view-table")
+    expect(note).to_be_hidden()
 
 
 def test_filters_and_jumps_reach_all_of_them(opened: Open) -> None:

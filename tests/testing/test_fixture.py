@@ -78,6 +78,117 @@ def test_only_the_expected_refusal_is_excused(project: Project) -> None:
     assert text.count("1 tool call was refused: patch_file.path") >= 3
 
 
+def test_only_a_refusal_for_its_arguments_can_be_expected(project: Project) -> None:
+    """Where no run is open everything is refused, and a guard that fails refuses everything too."""
+    project.tests("""
+import threading
+import citespan.guard.examine
+
+def quietly():
+    with contextlib.suppress(PermissionError):
+        patch_file("prod.env")
+
+def test_thread(citespan_run):
+    with citespan_run.expect_blocked("patch_file", "path"):
+        other = threading.Thread(target=quietly)
+        other.start()
+        other.join()
+
+def test_broken(citespan_run, monkeypatch):
+    monkeypatch.setattr(citespan.guard.examine, "decide", None)
+    with citespan_run.expect_blocked("patch_file"):
+        quietly()
+""")
+    result = project.run()
+    result.assert_outcomes(failed=2)
+    assert text_of(result).count("no call was refused for patch_file") >= 2
+
+
+def test_an_async_test_case_runs_inside_its_run(project: Project) -> None:
+    """It has a context of its own, made when the tests were collected: for its set-up, its body and its clean-up."""
+    project.tests("""
+import unittest
+
+@pytest.mark.citespan(policy="citespan.toml", inputs={"root": "."})
+class TestAgent(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        careful()
+        self.addAsyncCleanup(self.clean)
+
+    async def clean(self):
+        careful()
+
+    async def test_careful(self):
+        careful()
+
+    async def test_guess(self):
+        guessing()
+""")
+    result = project.run()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["citespan: 1 tool call was refused: patch_file.path"])
+
+
+def test_fixtures_of_a_wider_scope_keep_their_context(project: Project) -> None:
+    """What one put there in a watched test is there in the next, and nothing of the run is left when it goes."""
+    project.tests("""
+from opentelemetry import context
+
+@pytest.fixture(scope="module")
+def wide():
+    token = context.attach(context.set_value("mine", 1))
+    yield
+    context.detach(token)
+
+@pytest.mark.citespan(inputs={"root": "."})
+def test_first(wide):
+    careful()
+
+def test_unwatched(wide):
+    assert dict(context.get_current()) == {"mine": 1}
+
+@pytest.mark.citespan(inputs={"root": "."})
+def test_second(wide):
+    assert context.get_value("mine") == 1
+    careful()
+""")
+    project.tests(
+        """
+from opentelemetry import context
+
+def test_after():
+    assert dict(context.get_current()) == {}
+""",
+        "test_later.py",
+    )
+    project.run("-p", "no:randomly").assert_outcomes(passed=4)
+
+
+def test_fixtures_of_a_wider_scope_end_in_an_unwatched_test(project: Project) -> None:
+    """Nothing of the run is left there either."""
+    project.tests("""
+from opentelemetry import context
+
+@pytest.fixture(scope="class")
+def wide():
+    token = context.attach(context.set_value("mine", 1))
+    yield
+    context.detach(token)
+
+class TestWide:
+    @pytest.mark.citespan(inputs={"root": "."})
+    def test_first(self, wide):
+        careful()
+
+    def test_unwatched(self, wide):
+        assert context.get_value("mine") == 1
+
+def test_after():
+    assert dict(context.get_current()) == {}
+""")
+    project.run().assert_outcomes(passed=3)
+
+
 def test_async_tests_run_inside_their_run(project: Project) -> None:
     """Also where a fixture of the module made the task before the run was opened; and in tasks of the test."""
     project.tests(

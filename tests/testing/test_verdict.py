@@ -175,6 +175,34 @@ def test_a_call_where_no_run_is_open_fails_the_test(project: Project) -> None:
     assert "1 tool call was made where no run is open: ping" in text_of(result)
 
 
+def test_what_an_earlier_test_left_running_is_told_as_that(project: Project) -> None:
+    """Its calls reach a run that is over: the test that runs meanwhile hears of them, but is not said to guess."""
+    project.tests("""
+import concurrent.futures, contextvars, threading
+
+POOL, GO, LEFT = concurrent.futures.ThreadPoolExecutor(), threading.Event(), []
+
+def late():
+    GO.wait(20)
+    with contextlib.suppress(PermissionError):
+        patch_file("prod.env")
+
+@pytest.mark.citespan
+def test_leaves_something_running():
+    LEFT.append(POOL.submit(contextvars.copy_context().run, late))
+
+@pytest.mark.citespan
+def test_meanwhile():
+    GO.set()
+    LEFT[0].result()
+""")
+    result = project.run("-p", "no:randomly")
+    result.assert_outcomes(passed=1, failed=1)
+    text = text_of(result)
+    assert "citespan: 1 tool call was made in a run that is over, by what was left running: patch_file.path" in text
+    assert "was refused" not in text
+
+
 def test_a_tool_span_that_nobody_judged_fails_the_test(project: Project) -> None:
     """A framework that is traced, by the program's own provider, but not guarded."""
     project.tests(
@@ -242,6 +270,34 @@ def test_what_an_agent_sets_up_itself_is_watched(project: Project) -> None:
     done = project.spawn("-q")
     assert "2 failed" in done.text
     assert done.text.count("citespan: 1 tool call was refused: patch_file.path") == 2
+
+
+@pytest.mark.parametrize("mode", ["tag", "off"])
+def test_an_agent_cannot_loosen_its_own_test(project: Project, mode: str) -> None:
+    """A run of its own, or a set of tools, with a policy that refuses nothing: what the test's would have refused."""
+    project.tests(f"""
+POLICY = citespan.Policy(mode="{mode}")
+
+@pytest.mark.citespan(policy="citespan.toml", inputs={{"root": "."}})
+def test_run():
+    with citespan.run(policy=POLICY):
+        guessing()
+
+@pytest.mark.citespan(policy="citespan.toml", max_assumed=1)
+def test_allowed():
+    with citespan.run(policy=POLICY):
+        patch_file("prod.env", comment="")
+
+@pytest.mark.citespan(policy="citespan.toml")
+def test_tagged_by_the_test_s_policy_too():
+    with citespan.run(policy=POLICY):
+        list_files(".")
+""")
+    result = project.run()
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["citespan: 1 tool call was let through by a policy that is not the test's: patch_file.*"]
+    )
 
 
 def test_only_the_first_calls_are_shown_in_full(project: Project) -> None:

@@ -20,7 +20,7 @@ from itertools import islice, zip_longest
 from typing import Final, NamedTuple
 
 from citespan.core.decision import Tag
-from citespan.core.field_reading import MAX_NAME, Field, is_long, kind_of, look
+from citespan.core.field_reading import Field, is_long, kind_of, look
 from citespan.core.fields import Catalogue
 from citespan.core.fold import forms
 from citespan.core.judge import accepted
@@ -36,8 +36,8 @@ MAX_OFFERS: Final = 16
 MAX_NEAREST: Final = 5
 #: fields of the policy that are repeated
 MAX_ACCEPTED: Final = 16
-#: uncited texts of the call that no name may give away
-_MAX_VALUES: Final = 256
+#: characters of a value that a step of a field could equal
+_MAX_VALUE: Final = 64
 
 
 class Offer(NamedTuple):
@@ -55,27 +55,26 @@ class Offer(NamedTuple):
     nearest: tuple[str, ...]
 
 
-def offers(counted: Iterable[Tag], view: View, rules: Resolved, catalogue: Catalogue) -> tuple[Offer, ...]:
+def offers(tags: Sequence[Tag], view: View, rules: Resolved, catalogue: Catalogue) -> tuple[Offer, ...]:
     """What could have vouched for the leaves of a call that took from its budget; what says nothing is left out.
 
     Args:
-        counted: those leaves. view: the ledger as the call may see it. rules: of the called tool.
-        catalogue: of that ledger.
+        tags: all leaves of the call; those that counted are answered, and no value of the others is told.
+        view: the ledger as the call may see it. rules: of the called tool. catalogue: of that ledger.
 
     Example:
         For `patch_file(path="prod.env")` after `list_files` returned `{"files": ["src/app.py"]}`: one offer, whose
         `nearest` is `("list_files.files.*",)`.
     """
     leaves: dict[tuple[Step, str], Leaf] = {}
-    counted = tuple(counted)
-    for leaf in (tag.leaf for tag in counted):
+    for leaf in (tag.leaf for tag in tags if tag.counted):
         # a name that a model made up names nothing
         if leaf.role == "value" and leaf.exported[0] != "*":
             leaves.setdefault((leaf.path[0], wildcard(leaf.exported)), leaf)
             if len(leaves) == MAX_OFFERS:
                 break
     fields: Sequence[Field] | None = None
-    said_here = _values(counted)
+    said_here = _values(tags)
     found: list[Offer] = []
     for (argument, path), leaf in leaves.items():
         rule = rules.argument(leaf)
@@ -96,10 +95,11 @@ def _accepts(rule: ArgumentRule) -> tuple[str, ...]:
     return () if rule.propose_against is None else (rule.propose_against,)
 
 
-def _values(counted: Sequence[Tag]) -> frozenset[str]:
-    """The folded texts that a call was given uncited: a key that equals one must not tell it."""
-    texts = [tag.leaf.value for tag in counted[:_MAX_VALUES] if type(tag.leaf.value) is str]
-    return frozenset(form for text in texts if len(text) <= MAX_NAME for form in forms(text))
+def _values(tags: Iterable[Tag]) -> frozenset[str]:
+    """The folded texts that a call was given, which no key may tell; what a schema supplies is known to all."""
+    leaves = (tag.leaf for tag in tags if tag.provenance.kind != "schema")
+    texts = [leaf.value for leaf in leaves if type(leaf.value) is str and len(leaf.value) <= _MAX_VALUE]
+    return frozenset(form for text in texts for form in forms(text))
 
 
 def nearest(

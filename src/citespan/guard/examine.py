@@ -147,7 +147,7 @@ def _offers(run: Run | None, decision: Decision, scope: Scope, rules: Resolved) 
         return ()
     try:
         catalogue = Catalogue() if run is None else run.state.catalogue
-        return offers(decision.counted, scope.view, rules, catalogue)
+        return offers(decision.tags, scope.view, rules, catalogue)
     except Exception as error:
         report("could not name the nearest fields for a call of", decision.tool, error)
         return ()

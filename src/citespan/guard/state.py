@@ -54,11 +54,11 @@ class RunState:
 
     def __init__(self, policy: Policy) -> None:
         self.ledger = Ledger(orjson.loads, policy.bounds)
-        #: what its fields are, for the advice after a refusal
-        self.catalogue = Catalogue()
         self.given = Ledger(orjson.loads, _INPUT_BOUNDS)
         self.said = UserText()
         self.marks = Marks()
+        #: what the ledger's fields are, for the advice after a refusal
+        self.catalogue = Catalogue(self.marks)
         self.approvals = Approvals()
         self.budget = RunBudget(policy.run_max_assumed, policy.run_max_refused)
         self._pinned: dict[tuple[str | None, str], Pinned] = {}

@@ -31,13 +31,15 @@ class Happened(NamedTuple):
 
     Args:
         call: what there is to show. counted: how many of its leaves took from a budget.
-        outside: whether no run was open where it was judged. expected: whether the test wants it to be refused.
+        outside: whether no run was open where it was judged. late: whether a run that is over was.
+        expected: whether the test wants it to be refused.
     """
 
     call: Call
     counted: int
     outside: bool = False
     expected: bool = False
+    late: bool = False
 
 
 def happened(journal: Journal) -> tuple[Happened, ...]:
@@ -53,7 +55,7 @@ def happened(journal: Journal) -> tuple[Happened, ...]:
         if entry.span is None and key in unclaimed:
             unclaimed.remove(key)  # the second gate told this decision on the span of another's
             continue
-        found.append(Happened(_told(entry), len(entry.decision.counted), entry.outside, entry.expected))
+        found.append(Happened(_told(entry), len(entry.decision.counted), entry.outside, entry.expected, entry.late))
     return tuple(sorted(found, key=lambda one: one.call.start))
 
 

@@ -22,10 +22,11 @@ class Entry:
     Args:
         decision: the verdict. span: what tells of it, None where another telemetry has that. when: nanoseconds since
             1970. call, ref: what was judged, and its span's ids; None where the program changed its evidence file.
-        outside: whether no run was open where it was judged. expected: whether the test wants it to be refused.
+        outside: whether no run was open where it was judged. late: whether a run that is over was.
+        expected: whether the test wants it to be refused.
     """
 
-    __slots__ = ("call", "decision", "expected", "outside", "ref", "span", "when")
+    __slots__ = ("call", "decision", "expected", "late", "outside", "ref", "span", "when")
 
     def __init__(self, decision: Decision, span: ReadableSpan | None) -> None:
         self.decision = decision
@@ -34,6 +35,7 @@ class Entry:
         self.call: ToolCall | None = None
         self.ref: SpanRef | None = None
         self.outside = False
+        self.late = False
         self.expected = False
 
 
@@ -87,10 +89,11 @@ class Journal:
             entry = self._of(decision)
             entry.call, entry.ref = call, ref
 
-    def judged(self, decision: Decision, outside: bool) -> None:
+    def judged(self, decision: Decision, *, outside: bool, late: bool) -> None:
         """The guard decided, for good."""
         with self._lock:
-            self._of(decision).outside = outside
+            entry = self._of(decision)
+            entry.outside, entry.late = outside, late
 
     def ended(self, span: ReadableSpan) -> None:
         """A span of the test's own provider has ended."""

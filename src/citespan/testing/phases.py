@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import inspect
 from collections.abc import Generator, Iterator
@@ -108,8 +109,12 @@ def _add(item: pytest.Item, text: str) -> None:
 def _inside(item: pytest.Item, run: CitespanRun) -> Iterator[None]:
     """See to it that an async test runs inside its run.
 
-    A sync test does, as the fixtures do. The task of an async one may be older: a fixture of the module started it.
+    A sync test does, as the fixtures do. The task of an async one may be older: a fixture of the module started it. A
+    TestCase that is async has a context of its own, as old as the collection of the tests.
     """
+    case: Any = getattr(item, "instance", None)
+    if hasattr(case, "_asyncioTestContext"):
+        case._asyncioTestContext = contextvars.copy_context()
     if not isinstance(item, pytest.Function) or not inspect.iscoroutinefunction(item.obj):
         yield
         return

@@ -5,6 +5,7 @@ A test asks with the marker `citespan` or the fixture `citespan_run`; every othe
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,8 @@ HELP: Final = (
     "calls of the test may have altogether. mode: 'tag' refuses nothing and counts at the end. inputs: declared inputs."
 )
 
+#: imported by the first watched test
+_USED: Final = "citespan.testing.run"
 _RUN: Final = pytest.StashKey["CitespanRun"]()
 
 
@@ -89,7 +92,10 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     """Close the run; what was refused after the test's body is an error here."""
     run = item.stash.get(_RUN, None)
     if run is None:
-        return (yield)
+        result = yield
+        if _USED in sys.modules:
+            sys.modules[_USED].sweep()
+        return result
     from citespan.testing import phases
 
     return (yield from phases.torn_down(run))

@@ -6,22 +6,27 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from opentelemetry import context as otel_context
 from opentelemetry import trace
+from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan
 
 from citespan.calls import Call
 from citespan.calls.from_span import head
 from citespan.core.decision import Decision, ProvenanceDenied
-from citespan.guard.context import current_run
+from citespan.guard.context import CALL, RUN, STEP, TOKEN, current_run
 from citespan.guard.run import Run
 from citespan.testing.happened import Happened, ended, happened
 from citespan.testing.marker import Asked
 from citespan.testing.watch import watched
 from citespan.traces.dump import write_spans
+
+#: the test's run, in every context that is made inside it
+_TEST: Final = otel_context.create_key("citespan-test")
+_OURS: Final = frozenset({_TEST, RUN, CALL, STEP, TOKEN})
 
 
 class CitespanRun:
@@ -41,6 +46,7 @@ class CitespanRun:
         self.asked = asked
         #: what was said to be wrong already
         self.told: set[str] = set()
+        self._before = otel_context.get_current()
         with ExitStack() as opening:
             self._journal, telemetry = opening.enter_context(watched(asked.policy))
             #: the run itself, a `citespan.Run`
@@ -49,6 +55,9 @@ class CitespanRun:
             token = otel_context.attach(trace.set_span_in_context(trace.INVALID_SPAN))
             opening.callback(otel_context.detach, token)
             opening.enter_context(self.run)
+            token = otel_context.attach(otel_context.set_value(_TEST, self))
+            opening.callback(otel_context.detach, token)
+            self._inside = otel_context.get_current()
             self._stack = opening.pop_all()
 
     def user(self, text: str) -> None:
@@ -101,7 +110,8 @@ class CitespanRun:
         """Expect that a call of a tool is refused in the block; it then does not fail the test.
 
         A `ProvenanceDenied` of such a call ends the block and goes no further. Where the agent swallows it, the block
-        just goes on.
+        just goes on. A call that is refused because no run is open where it is made, or because the guard failed, is
+        not what a test can want.
 
         Args:
             tool: its name. argument: an argument, or a leaf's dotted path, that it is refused for; None for any.
@@ -120,6 +130,7 @@ class CitespanRun:
             if not _is_refusal(refusal.decision, tool, argument):
                 raise
         refused = [one for one in self._journal.entries[before:] if _is_refusal(one.decision, tool, argument)]
+        refused = [entry for entry in refused if not entry.outside]
         for entry in refused:
             entry.expected = True
         if not refused:
@@ -143,11 +154,40 @@ class CitespanRun:
         self.run.end()
 
     def close(self) -> None:
-        """End the run, and put the process's defaults back."""
+        """End the run, and put the process's defaults and the context back.
+
+        What fixtures of a wider scope put into the context meanwhile stays in it.
+        """
+        now = otel_context.get_current()
         self._stack.close()
+        _become(now)
+
+    def without(self, now: Context) -> Context:
+        """A context that was made inside the run, as it would be without the run."""
+        before, inside = self._before, self._inside
+        rest = {key: before[key] for key in _OURS & before.keys()}
+        for key, value in now.items():
+            if inside.get(key) is not value and key not in _OURS:
+                rest[key] = value
+            elif key in before:
+                rest[key] = before[key]
+        return Context(rest)
+
+
+def sweep() -> None:
+    """Leave the run of a test that is over: a fixture that began inside it has put its context back just now."""
+    _become(otel_context.get_current())
+
+
+def _become(now: Context) -> None:
+    run = now.get(_TEST)
+    if isinstance(run, CitespanRun) and run.run.state.closed:
+        rest = run.without(now)
+        if rest != otel_context.get_current():
+            otel_context.attach(rest)
 
 
 def _is_refusal(decision: Decision, tool: str, argument: str | None) -> bool:
-    if not decision.deny or decision.tool != tool:
+    if not decision.deny or decision.tool != tool or any(each.rule == "guard" for each in decision.violations):
         return False
     return argument is None or any(argument in {path, head(path)} for path in decision.assumed_fields)

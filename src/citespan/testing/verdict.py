@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from citespan.calls import Call
+from citespan.core.resolve import Rulebook
 from citespan.files.texts import plain
 from citespan.show import view
 from citespan.testing.happened import Happened
@@ -42,12 +43,16 @@ def findings(all_calls: Sequence[Happened], asked: Asked, full: bool = False) ->
         >>> findings([blocked], Asked(Policy()))[0].text
         '1 tool call was refused: patch_file.path'
     """
-    calls = [one for one in all_calls if not one.expected]
-    found = []
+    found = _finding(
+        [one.call for one in all_calls if one.late], "made in a run that is over, by what was left running"
+    )
+    calls = [one for one in all_calls if not (one.expected or one.late)]
     for status, word in _WORDS.items():
         found += _finding([one.call for one in calls if one.call.status == status], word)
     ran = [one for one in calls if one.call.status not in _WORDS]
     found += _finding([one.call for one in ran if one.outside], "made where no run is open")
+    if asked.most is None:
+        found += _finding(_let_through(ran, asked), "let through by a policy that is not the test's")
     uncited = sum(one.counted for one in ran)
     if asked.most is not None and uncited > asked.most:
         over = [one.call for one in ran if one.counted]
@@ -56,6 +61,19 @@ def findings(all_calls: Sequence[Happened], asked: Asked, full: bool = False) ->
     if full:
         found.append(Finding(f"more than {MOST:,} calls or spans in one test: not all were looked at", ()))
     return tuple(found)
+
+
+def _let_through(ran: Iterable[Happened], asked: Asked) -> list[Call]:
+    """Calls that the test's policy would have refused, and that ran under one of the program's own, which only tags."""
+    book = Rulebook(asked.policy)
+    return [
+        one.call
+        for one in ran
+        if one.counted
+        and (one.call.status == "flagged" or one.call.mode == "off")
+        and one.call.policy != book.digest
+        and book.tool(one.call.tool, one.call.server or None).mode == "enforce"
+    ]
 
 
 def _finding(calls: Sequence[Call], word: str) -> list[Finding]:

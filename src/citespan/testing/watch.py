@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.metrics import NoOpMeterProvider
@@ -22,7 +23,7 @@ from citespan import semconv
 from citespan.core.decision import Decision
 from citespan.core.kinds import SpanRef
 from citespan.core.policy import Policy
-from citespan.guard.context import current_run
+from citespan.guard.context import RUN, current_run
 from citespan.guard.conversations import Conversations
 from citespan.guard.ports import CallSpan, Evidence, RunSpan, ToolCall
 from citespan.guard.registry import Tally, registry
@@ -97,7 +98,8 @@ class _Tally(Tally):
 
     def add(self, decision: Decision) -> None:
         self._before.add(decision)
-        self._journal.judged(decision, current_run() is None)
+        outside = current_run() is None
+        self._journal.judged(decision, outside=outside, late=outside and otel_context.get_value(RUN) is not None)
 
 
 class _Keep(SpanProcessor):

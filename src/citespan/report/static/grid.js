@@ -4,6 +4,8 @@
 const OVERSCAN = 6;
 const HEADS = 28;
 const MOST_PRINTED = 2000;
+// Browsers do not make an element higher than some 17 million pixels (Firefox), 33 (Chromium).
+const MOST_ROWS = 500000;
 
 function grid(host, { label, kind, height, heads, make, onRow, onButton, onEnter, onScroll }) {
   const body = el("div", { class: "body", role: "rowgroup" });
@@ -12,10 +14,11 @@ function grid(host, { label, kind, height, heads, make, onRow, onButton, onEnter
       heads.map((text) => el("div", { role: "columnheader" }, text)))),
     body);
   const live = new Map();
-  const view = { host, items: [], active: 0, chosen: () => false };
+  const view = { host, items: [], total: 0, active: 0, chosen: () => false };
   let whole = false;
   host.classList.add(kind);
-  host.append(table, el("p", { class: "empty", hidden: true }, "No call matches the filter."));
+  const cut = el("p", { class: "note", hidden: true });
+  host.append(table, cut, el("p", { class: "empty", hidden: true }, "No call matches the filter."));
 
   function row(index) {
     const node = make(view.items[index]);
@@ -36,7 +39,7 @@ function grid(host, { label, kind, height, heads, make, onRow, onButton, onEnter
     const last = view.items.length - 1;
     const top = host.scrollTop;
     const from = whole ? 0 : Math.max(0, Math.floor(top / height) - OVERSCAN);
-    const to = whole ? Math.min(last, MOST_PRINTED) : Math.min(last, Math.ceil((top + host.clientHeight) / height) + OVERSCAN);
+    const to = whole ? Math.min(last, MOST_PRINTED - 1) : Math.min(last, Math.ceil((top + host.clientHeight) / height) + OVERSCAN);
     for (const [index, node] of live) {
       if ((index < from || index > to) && index !== view.active) {
         node.remove();
@@ -60,14 +63,24 @@ function grid(host, { label, kind, height, heads, make, onRow, onButton, onEnter
     }
   };
 
-  view.show = (items) => {
+  // What is not in the list, or not on paper.
+  function tell() {
+    const shown = whole ? Math.min(MOST_PRINTED, view.items.length) : view.items.length;
+    cut.hidden = shown === view.total;
+    cut.textContent = `The first ${shown.toLocaleString("en")} of ${view.total.toLocaleString("en")} rows: filter to ${whole ? "print" : "see"} others.`;
+  }
+
+  // total: how many rows there would be, where they are too many for one list.
+  view.show = (items, total = items.length) => {
     live.clear();
     body.replaceChildren();
     view.items = items;
+    view.total = total;
     view.active = Math.max(0, Math.min(view.active, items.length - 1));
     body.style.height = `${items.length * height}px`;
     table.setAttribute("aria-rowcount", items.length + 1);
     host.lastChild.hidden = items.length > 0;
+    tell();
     view.render();
   };
   view.rowOf = (index) => live.get(index);
@@ -75,6 +88,7 @@ function grid(host, { label, kind, height, heads, make, onRow, onButton, onEnter
   view.expand = (on) => {
     whole = on;
     view.render();
+    tell();
   };
 
   view.activate = (index) => {

@@ -77,6 +77,7 @@ function start() {
   function visit(thing, focus = true) {
     if (name === "table" && !thing.run) swap("timeline");
     if (indexOf(thing) < 0) clear();
+    if (indexOf(thing) < 0) swap("timeline"); // the table has not all
     const index = indexOf(thing);
     if (index < 0) return;
     if (focus) views[name].focus(index);
@@ -121,19 +122,22 @@ function start() {
     matching = chosenBy();
     const timeline = [];
     const table = [];
+    let lines = 0;
     indexes.timeline.clear();
     indexes.table.clear();
     for (const each of matching) {
       if (!indexes.timeline.has(each.run)) indexes.timeline.set(each.run, timeline.push({ run: each.run }) - 1);
       indexes.timeline.set(each, timeline.push({ call: each }) - 1);
-      indexes.table.set(each, table.length);
       const wanted = filter.kinds.size ? each.args.filter((argument) => filter.kinds.has(argument.k)) : each.args;
+      lines += wanted.length || 1;
+      if (lines > MOST_ROWS) continue;
+      indexes.table.set(each, table.length);
       for (const argument of wanted.length ? wanted : [null]) table.push({ call: each, argument });
     }
-    for (const [key, items] of [["timeline", timeline], ["table", table]]) {
+    for (const [key, items, total] of [["timeline", timeline, timeline.length], ["table", table, lines]]) {
       const at = call && indexes[key].get(call);
       views[key].active = at ?? 0;
-      views[key].show(items);
+      views[key].show(items, total);
     }
     byId("clear").disabled = !(filter.text || filter.tool || filter.kinds.size || filter.statuses.size);
     say(matching.length === calls.length ? plural(calls.length, "call") : `${matching.length.toLocaleString("en")} of ${plural(calls.length, "call")}`);
@@ -216,7 +220,12 @@ function start() {
   matchMedia("print").addEventListener("change", (event) => printing(event.matches));
   addEventListener("beforeprint", () => printing(true));
   addEventListener("afterprint", () => printing(false));
-  addEventListener("resize", framed(() => { views[name].render(); redraw(); }));
+  // A reader who zooms in keeps the row that has the focus.
+  addEventListener("resize", framed(() => {
+    if (byId(name).contains(document.activeElement)) views[name].reveal(views[name].active);
+    else views[name].render();
+    redraw();
+  }));
 
   byId("previous").addEventListener("click", () => step(-1, false));
   byId("next").addEventListener("click", () => step(1, false));
