@@ -103,6 +103,12 @@ class TestRank:
         held = ledger(get_user={"payment_methods": {"card_1245537": {"kind": "card"}}}, list_users=USERS)
         assert nearest(held, "payment_method_id", "card_99")[0] == "get_user.payment_methods.*"
 
+    def test_an_id_of_another_thing_is_not_offered(self) -> None:
+        """It would be taken for one of this: the model has seen it, so it would be cited."""
+        held = ledger(find_customer={"customers": [{"id": "c-17", "email": "rosa@x.org"}]})
+        assert nearest(held, "order_id", "o-17") == []
+        assert nearest(held, "customer_id", "c-18") == ["find_customer.customers.*.id"]
+
     def test_of_equals_the_newest_comes_first(self) -> None:
         held = ledger(list_one=LISTED, list_two=LISTED)
         assert nearest(held, "path", "prod.env") == ["list_two.files.*", "list_one.files.*"]
@@ -120,7 +126,7 @@ class TestRank:
         examples: list[tuple[str, str]] = [
             ("colour", "list_files.files.*"),
             ("path", "list_files.files.*"),
-            ("order_id", "list_users.users.*.id"),
+            ("order_id", "search.results.*.id"),
             ("payment_method_id", "get_user.methods.*"),
             ("user_name", "whoami.name"),
             ("user_id", "list_users.users.*.id"),
@@ -141,6 +147,11 @@ class TestCitable:
         status = "modified: src/app.py\nnew file: b/c.py\n"
         assert nearest(ledger_of(status, tool="git_status"), "path", "prod.env") == []
         assert nearest(ledger_of(status, tool="git_status", text=("paths",)), "path", "x.env") == ["git_status.result"]
+
+    def test_pieces_look_like_what_the_projection_reads(self) -> None:
+        """Whichever of them are looked at: here the first and the last are words."""
+        status = "Repository status:\nmodified:   src/app.py\nclean\n"
+        assert nearest(ledger_of(status, tool="git_status", text=("paths",)), "files", "x/y") == ["git_status.result"]
 
     def test_a_document_in_a_text_is_offered_by_its_own_fields(self) -> None:
         assert nearest(ledger(list_files=json.dumps(LISTED)), "path", "prod.env") == ["list_files.result.files.*"]

@@ -25,6 +25,9 @@ MAX_OBJECTS: Final = 4
 MAX_NAME: Final = 256
 #: characters of one call's uncited texts that are looked into
 MAX_GIVEN: Final = 16 * 1024
+#: what the pieces of a declared text projection look like, whichever of them are looked at
+_PIECES: Final = {"paths": frozenset({"path"}), "git_sha": frozenset({"id"}), "url": frozenset({"url"})}
+_NO_LOOK: Final[frozenset[str]] = frozenset()
 
 
 class Field(NamedTuple):
@@ -117,7 +120,7 @@ class Reading:
                 if seen := visible(place.pieces, self._upto):
                     node = place.pieces[seen - 1]
                     for field in self._field(place.name, meant, node.owner, _samples(node), False):
-                        yield field._replace(long=False)
+                        yield field._replace(looks=field.looks | _PIECES.get(node.via, _NO_LOOK), long=False)
 
     def _newest(self, place: Shape) -> Sequence[Node]:
         seen = visible(place.objects, self._upto)

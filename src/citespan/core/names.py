@@ -13,7 +13,7 @@ from citespan.core.shapes import Shape
 AGREEMENT: Final = (
     "not at all",
     "they speak of the same look: `path` and `files`, or one labels what the other names: `city` and `cities.*.name`",
-    "one ends with the other, in words that speak of a look only: `order_id` and `users.*.id`",
+    "one ends with the other, in words that speak of a look only: `order_id` and `results.*.id`",
     "they share a word that says more: `payment_method_id` and `methods.*`",
     "one ends with the other, as the policy's `same_name` has it: `user_name` and `name`; or the field only adds which "
     "label it is: `assignee` and `assignee_id`",
@@ -119,22 +119,43 @@ def agreement(argument: tuple[str, ...], field: str) -> int:
         (5, 1)
     """
     mine, sought, look = _argument(argument)
-    own, around, _, looks = _field(field)
+    own, around, path, looks = _field(field)
     if mine == own:
         return 5
     if own:
         if own == mine[-len(own) :] or mine == own[-len(mine) :]:
             if any(word in around and word not in own for word in sought):
                 return 5
-            return 2 if _LOOKS.keys() >= set(own if len(own) < len(mine) else mine) else SAME_NAME
+            if not _LOOKS.keys() >= set(own if len(own) < len(mine) else mine):
+                return SAME_NAME
+            return 0 if _differ(mine, path) else 2
         if own[: len(mine)] == mine and _LABELS.issuperset(own[len(mine) :]):
             return SAME_NAME
     speaking = around.union(own) if _SILENT.issuperset(own) else own
     if any(word in speaking and word not in _LOOKS for word in mine):
         return 3
     if look is not None:
-        return 1 if look in looks else 0
+        return 1 if look in looks and not (look == "id" and _differ(mine, path)) else 0
     return 1 if _LABELS.issuperset(own) and not sought.isdisjoint(around) else 0
+
+
+def of_another(argument: tuple[str, ...], field: str) -> bool:
+    """Whether both say of which thing they are, and it is not the same: an id of the one is none of the other.
+
+    Args:
+        argument, field: as for `agreement`.
+
+    Example:
+        >>> of_another(("order_id",), "list_users.users.*.id"), of_another(("order_id",), "search.results.*.id")
+        (True, False)
+    """
+    return _differ(_argument(argument).own, _field(field).path)
+
+
+def _differ(mine: tuple[str, ...], path: frozenset[str]) -> bool:
+    thing = set(mine) - _LOOKS.keys()
+    named = path - _LOOKS.keys() - _SILENT - _LABELS
+    return bool(thing) and bool(named) and thing.isdisjoint(named)
 
 
 def common(argument: tuple[str, ...], field: str) -> int:

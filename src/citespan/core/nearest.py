@@ -26,7 +26,7 @@ from citespan.core.fold import forms
 from citespan.core.judge import accepted
 from citespan.core.leaves import Leaf, Step, wildcard
 from citespan.core.ledger import View
-from citespan.core.names import SAME_NAME, agreement, common, look_of
+from citespan.core.names import SAME_NAME, agreement, common, look_of, of_another
 from citespan.core.places import field_matches
 from citespan.core.policy import ArgumentRule
 from citespan.core.resolve import Resolved
@@ -127,6 +127,8 @@ def nearest(
     for field in fields:
         name, meant, _, _, server, ordinal, kinds, looks, only_long = field
         level, fits = agreement(names, meant), wanted in looks
+        if not level and wanted == "id" and of_another(names, meant):
+            fits = False  # the model has seen it, so it would be cited: the id of a customer for that of an order
         if sources is not None:
             near = any(field_matches(pattern, name, server) for pattern in sources)
         else:
