@@ -10,6 +10,8 @@ import nox
 
 PYTHONS = ("3.11", "3.12", "3.13")
 INSTRUMENTATION = "tests/instrument"
+#: all that the tests use, of which `lowest` and `newest` choose the versions themselves
+EVERYTHING = ("-e", ".[demo,serve]", "--group", "test", "--group", "docs")
 #: `langchain-oldest` and so on: the pins, from which `make lock` makes the lock file beside them
 FRAMEWORKS = sorted(pins.stem for pins in Path("requirements/frameworks").glob("*.in"))
 
@@ -40,14 +42,14 @@ def tests(session: nox.Session) -> None:
 @nox.session(python=[PYTHONS[0], PYTHONS[-1]])
 def lowest(session: nox.Session) -> None:
     """All tests with the lowest version that pyproject.toml allows of each direct dependency."""
-    session.install("--resolution", "lowest-direct", "-e", ".[demo]", "--group", "test")
+    session.install("--resolution", "lowest-direct", *EVERYTHING)
     pytest(session)
 
 
 @nox.session(python=PYTHONS[-1])
 def newest(session: nox.Session) -> None:
     """All tests with the newest version of everything, whatever the lock says."""
-    session.install("--upgrade", "-e", ".[demo]", "--group", "test")
+    session.install("--upgrade", *EVERYTHING)
     pytest(session)
 
 

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 import citespan
 from citespan import semconv
 from citespan.calls import Argument, Call, Cited, Leaf, Link, call_of, is_run
-from citespan.calls.from_span import head
-from citespan.core.leaves import dotted
 from citespan.traces.model import EventRecord, LinkRecord, SpanRecord
 from citespan.traces.reader import read_spans
 
@@ -134,6 +132,7 @@ def test_what_no_schema_declares_is_one_argument() -> None:
         ({semconv.WITHIN: True}, "within"),
         ({semconv.WITHIN: "true"}, "none"),
         ({semconv.STATUS: "ok", semconv.WITHIN: True}, "ok"),
+        ({semconv.STATUS: ["ok"], semconv.WITHIN: True}, "none"),
         ({}, "none"),
     ],
 )
@@ -219,12 +218,21 @@ def test_any_types_anywhere_read_as_absent(attributes: dict[str, Any]) -> None:
     call_of(record(attributes))
 
 
-@given(st.lists(st.text(alphabet="ab.\\\\", max_size=4), min_size=1))
-def test_the_first_step_of_a_path_is_the_name_that_was_written(steps: list[str]) -> None:
-    """Whatever dots and backslashes it has."""
-    assert head(dotted(tuple(steps))) == steps[0]
-
-
-def test_a_dot_outside_an_escape_ends_it() -> None:
-    """Plain cases."""
-    assert [head(path) for path in ("a", "a.b", r"a\.b.c", ".a", "", r"a\\.b")] == ["a", "a", "a.b", "", "", "a\\"]
+@pytest.mark.parametrize(
+    "said, name",
+    [
+        ({semconv.OPERATION: "Execute_Tool", semconv.TOOL_NAME: "cut"}, "cut"),
+        ({semconv.OPERATION: " execute_tool "}, "a name"),
+        ({semconv.OPERATION: "chat", semconv.STATUS: "blocked", semconv.TOOL_NAME: "cut"}, "cut"),
+        ({semconv.OPERATION: "chat", semconv.STATUS: 7}, "a name"),
+        ({semconv.STATUS: "blocked"}, "a name"),
+        ({semconv.OPERATION: ["execute_tool"], semconv.OPENINFERENCE_KIND: "TOOL"}, "a name"),
+        ({semconv.OPERATION: "chat", semconv.TOOL_NAME: "cut"}, None),
+        ({semconv.OPERATION: ["chat"], semconv.TOOL_NAME: "cut"}, None),
+    ],
+    ids=str,
+)
+def test_a_tool_call_by_whatever_shows_it(said: dict[str, Any], name: str | None) -> None:
+    """An operation in another case, of another type, or rewritten: what has a verdict was judged as a call."""
+    call = call_of(record(said))
+    assert (call.tool if call is not None else None) == name

@@ -7,15 +7,11 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 from tests.docs.desk import lay, left_open
-
-from citespan.cli import app
+from tests.docs.helps import HELPS
 
 CITESPAN = Path(sys.executable).with_name("citespan")
 _SENTENCE = re.compile(r"^Exit codes?:? (.*?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -97,16 +93,6 @@ TABLE: dict[str, dict[int, str]] = {
 ELSEWHERE = {
     ("demo", 1): "tests/cli/test_demo.py",
 }
-
-
-def helps(command: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    for key, inner in getattr(command, "commands", {}).items():
-        yield from helps(inner, f"{name} {key}".strip())
-    if not hasattr(command, "commands"):
-        yield name, command.help or ""
-
-
-HELPS = dict(helps(typer.main.get_command(app)))
 
 
 def told(command: str) -> set[int]:

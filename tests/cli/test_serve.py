@@ -74,3 +74,22 @@ def test_what_runs_is_what_the_line_says() -> None:
     """The port is the one that answers."""
     with serving() as service:
         assert Service(service.process, service.url).get("/healthz").json["status"] == "ok"
+
+
+def test_a_request_that_outlasts_the_end_is_told_so() -> None:
+    """With 503, so that its sender sends it elsewhere; the exit code stays 0, and there is no traceback."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "citespan", "serve", "--port", "0"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        port = int(process.stderr.readline().rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            head = "POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            connection.sendall(f"{head}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n".encode())
+            assert connection.recv(1000).startswith(b"HTTP/1.1 100 ")  # its body is waited for
+            process.terminate()
+            answer = connection.recv(65536)
+        said = process.stderr.read()
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert process.returncode == 0
+    assert "Traceback" not in said

@@ -129,7 +129,7 @@ class TestWhatIsShown:
         assert text.splitlines()[2].startswith("BLOCKED patch_file")
         assert "nearest in this run: list_files.files.*" in text
         assert "1 more unguarded, 1 more flagged: citespan show --all trace.jsonl" in text
-        assert "next: citespan policy explain FILE patch_file path" in text
+        assert text.splitlines()[-1].startswith("next: citespan report trace.jsonl --trace ")
 
     @pytest.mark.parametrize(
         "options, tools",
@@ -242,6 +242,16 @@ class TestTerminal:
         assert "\x1b[2J" not in output
         assert "\x07" not in output
         assert "a\\x1b[2Jb" in output
+
+    def test_names_do_not_drive_it_in_json_either(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        """A document may be looked at on a terminal; it says the same."""
+        name = "a\x9b2J\u202e\x7f\U000e0041"
+        file = write(Path("t.jsonl"), line(tool_span(1, name, uncited("p"), status="blocked")))
+        assert main(["show", file, "--json"]) == 1
+        out = capsysbinary.readouterr().out
+        assert out.isascii()
+        assert b"\x7f" not in out
+        assert json.loads(out)["shown"][0]["tool"] == name
 
     def test_no_colour_in_a_pipe(self, trace: str, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         """Nor any other escape."""

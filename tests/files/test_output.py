@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citespan.errors import UsageError
-from citespan.files.texts import plain
+from citespan.files.texts import plain, plain_json
 from citespan.files.whole import write_whole
 
 
@@ -48,6 +49,15 @@ def test_what_is_left_can_be_encoded_and_is_one_line(text: str) -> None:
     assert shown.encode("utf-8").isascii() or not shown.isascii()
     assert len(shown.splitlines()) <= 1
     assert not any(ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0 for character in shown)
+
+
+@given(st.text(), st.sampled_from([None, 2]))
+def test_json_says_the_same_and_drives_no_terminal(text: str, indent: int | None) -> None:
+    """JSON leaves characters beyond U+001F as they are; a terminal obeys some of those."""
+    written = json.dumps({"tool": [text]}, ensure_ascii=False, indent=indent)
+    shown = plain_json(f"{written}\n".encode()).decode()
+    assert json.loads(shown) == {"tool": [text]}
+    assert all(plain(line) == line for line in shown.split("\n"))
 
 
 @pytest.mark.parametrize("data, there", [("é", "é".encode()), (b"\xff", b"\xff"), ("\ud800", b"?")])

@@ -240,16 +240,22 @@ def test_an_audit_that_takes_too_long_is_incomplete() -> None:
     assert (found.status, found.judged) == ("incomplete", None)
 
 
-def test_a_citation_of_an_earlier_trace_is_followed() -> None:
-    """A conversation goes on in a trace of its own: what it cites is here."""
-    earlier, later = recorded(), recorded()
-    source = earlier.spans[0]
+def citing(earlier: Recorded) -> Recorded:
+    """A run whose call cites the first span of another."""
+    later, source = recorded(), earlier.spans[0]
     for span in later.spans:
         for link in span.get("links", ()):
             link |= {"traceId": earlier.trace_id, "spanId": source["spanId"]}
         for pair in span.get("attributes", ()):
             if pair["key"] == "provenance.source_span.path":
                 pair["value"]["stringValue"] = source["spanId"]
+    return later
+
+
+def test_a_citation_of_an_earlier_trace_is_followed() -> None:
+    """A conversation goes on in a trace of its own: what it cites is here."""
+    earlier = recorded()
+    later = citing(earlier)
     desk = Desk(Limits(settle=0), None)
 
     async def states() -> list[State]:
@@ -261,6 +267,26 @@ def test_a_citation_of_an_earlier_trace_is_followed() -> None:
     alone, together, itself = asyncio.run(states())
     desk.close()
     assert (alone.status, together.status, itself.status) == ("incomplete", "clean", "clean")
+
+
+def test_a_cited_trace_that_comes_again_is_another_one() -> None:
+    """It was dropped, and has as many spans as before, but not the one that is cited."""
+    earlier, other = recorded(), recorded()
+    later = citing(earlier)
+    again = Recorded(earlier.trace_id, [span | {"traceId": earlier.trace_id} for span in other.spans])
+    desk = Desk(Limits(settle=0, traces=2), None)
+
+    async def states() -> list[State]:
+        for sent in (earlier, later):
+            await desk.take(sent.body(), "json", zipped=False)
+        found = [await stands(desk, later.trace_id)]
+        for sent in (other, later, again):  # the first drops what is cited, the last drops the first
+            await desk.take(sent.body(), "json", zipped=False)
+        return [*found, await stands(desk, later.trace_id)]
+
+    before, after = asyncio.run(states())
+    desk.close()
+    assert (before.status, after.status) == ("clean", "violations")
 
 
 def test_the_answers_of_an_audit_are_made_once(service: Service) -> None:

@@ -38,5 +38,5 @@ def test_every_key_of_the_document_is_explained() -> None:
 
 def test_every_reason_for_a_hint_is_explained() -> None:
     """Those that the golden files have, and the two that need a policy or none."""
-    for why in ("held", "accepts", "nearest", "elsewhere", "undeclared", "general"):
+    for why in ("held", "accepts", "nearest", "elsewhere", "other_run", "undeclared", "general"):
         assert f"`{why}`" in PAGE.partition("## JSON")[2]

@@ -333,3 +333,12 @@ def test_messages_are_read_alike_as_json(tmp_path: Path) -> None:
     assert [record._replace(place="") for record in read_spans(whole)] == [
         record._replace(place="") for record in read_spans(after)
     ]
+
+
+def test_blank_lines_are_passed_over_in_great_numbers(tmp_path: Path) -> None:
+    """What a small file of gzip can hold of them is not read line by line; what follows has its line number still."""
+    file = tmp_path / "recorded"
+    file.write_bytes(gzip.compress(LINES + b"\n" * (64 * MIB) + b"\r\n" + LINES))
+    assert [record.name for record in read_spans(file)] == ["a", "b", "c"] * 2
+    places = [record.place.rpartition(":")[2] for record in read_spans(file)]
+    assert places == ["1", "1", "2", *map(str, [64 * MIB + 4] * 2), str(64 * MIB + 5)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -319,3 +320,31 @@ class TestCalls:
             True,
             True,
         ]
+
+
+class TestSize:
+    """What a line becomes is bounded, not only the line."""
+
+    def test_too_many_values_are_refused_before_they_are_made(self, tmp_path: Path) -> None:
+        """Empty arrays take thirty times their bytes."""
+        file = tmp_path / "runs.jsonl"
+        file.write_bytes(b'{"id":"a","calls":[],"more":[' + b"[]," * (9 * 1024 * 1024) + b"[]]}\n")
+        with pytest.raises(TraceFileError, match=r"runs\.jsonl:1: not readable: too many values for one line$"):
+            list(read_trajectories(file))
+
+    def test_a_text_may_hold_any_number_of_signs(self, tmp_path: Path) -> None:
+        """They are no values: a result that is a large program is one string."""
+        text = '[]{},\\"' * (2 * 1024 * 1024)
+        file = tmp_path / "runs.jsonl"
+        file.write_text(json.dumps(run(calls=[call(result=text)])) + "\n", encoding="utf-8")
+        (trajectory,) = read_trajectories(file)
+        assert trajectory.calls[0].result == text
+
+    def test_blank_lines_are_passed_over_in_great_numbers(self, tmp_path: Path) -> None:
+        """What a small file of gzip can hold of them is not read line by line; line numbers stay right."""
+        breaks = 32 * 1024 * 1024
+        file = tmp_path / "runs.jsonl.gz"
+        lines = [json.dumps(run(identity)).encode() for identity in "ab"]
+        file.write_bytes(gzip.compress(lines[0] + b"\n" * breaks + b"  \r\n " + lines[1]))
+        places = [trajectory.place.rpartition(":")[2] for trajectory in read_trajectories(file)]
+        assert places == ["1", str(breaks + 2)]

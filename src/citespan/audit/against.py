@@ -67,6 +67,7 @@ def _counted(call: Call, rules: Resolved) -> tuple[list[str], list[str]]:
     counted: list[str] = []
     missing: list[str] = []
     tokens = {entry.rpartition(":")[0] for entry in call.uncited_tokens}
+    sources = _sources(call)
     for argument in call.arguments:
         if argument.name == semconv.UNDECLARED:
             counted.extend(argument.counted)
@@ -78,7 +79,7 @@ def _counted(call: Call, rules: Resolved) -> tuple[list[str], list[str]]:
                 if rules.scan == "count" and leaf.path in tokens:
                     counted.append(leaf.path)
                 continue
-            kind = _kind(leaf, path, rule, rules, call)
+            kind = _kind(leaf, path, rule, rules, sources)
             if kind not in accepted(rule, rules):
                 counted.append(leaf.path)
                 if rule.sources is not None:
@@ -93,7 +94,18 @@ def _leaves(argument: Argument) -> Iterator[_Shown]:
         yield _Shown(leaf.path, leaf.kind, leaf.cited, leaf.weak)
 
 
-def _kind(leaf: _Shown, path: Path, rule: ArgumentRule, rules: Resolved, call: Call) -> Kind:
+def _sources(call: Call) -> dict[str, dict[str, set[str]]]:
+    """For each argument the tools that its links name, with the ids of their spans."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for link in call.links:
+        for label in link.arguments:
+            found.setdefault(head(label), {}).setdefault(link.tool, set()).add(link.span_id)
+    return found
+
+
+def _kind(
+    leaf: _Shown, path: Path, rule: ArgumentRule, rules: Resolved, sources: dict[str, dict[str, set[str]]]
+) -> Kind:
     """The recorded kind, or `assumed` where this policy does not let its citation count."""
     cited = leaf.cited
     if leaf.weak and _ignores(rule.weak or rules.weak, leaf.kind, path, cited):
@@ -103,10 +115,9 @@ def _kind(leaf: _Shown, path: Path, rule: ArgumentRule, rules: Resolved, call: C
     if any(_covers(pattern, cited) for pattern in rule.sources):
         return leaf.kind
     # the span names the field of the first source only: another call that it cites may be one that the policy names
-    name = str(path[0])
-    others = [link.tool for link in call.links if name in map(head, link.arguments) and link.span_id != cited.span_id]
+    others = sources.get(str(path[0]), {})
     named = {pattern.rpartition("/")[2].partition(".")[0] for pattern in rule.sources}
-    return leaf.kind if named.intersection(others) else "assumed"
+    return leaf.kind if any(others.get(tool, set()) - {cited.span_id} for tool in named) else "assumed"
 
 
 def _ignores(weak: Weak, kind: Kind, path: Path, cited: Cited | None) -> bool:

@@ -117,9 +117,11 @@ def _sourceless(call: Call) -> Iterator[Flaw]:
     linked = {label for link in call.links for label in link.arguments}
     for argument in call.arguments:
         cited = argument.cited
-        if argument.kind != "observed":
+        if any(leaf.kind == "observed" and leaf.cited is None for leaf in argument.leaves):
+            yield Flaw("inconsistent", argument.name, "a leaf of kind observed, and no source")
+        elif argument.kind != "observed":
             continue
-        if cited is None or not cited.tool:
+        elif cited is None or not cited.tool:
             yield Flaw("inconsistent", argument.name, "kind observed, and no source")
         elif not cited.span_id and argument.name not in linked:
             yield Flaw("untraced-source", argument.name, f"cites {cited.shown} of a call that has no span")
@@ -140,7 +142,9 @@ def _miscounted(said: Mapping[str, Any], call: Call) -> Iterator[Flaw]:
     for kind in KINDS:
         if seen[kind] > counts[kind]:
             yield Flaw("inconsistent", "", f"{seen[kind]} leaves of kind {kind} are shown, and {counts[kind]} counted")
-    if len(call.assumed_fields) > sum(counts.values()):
+    # a framework's span that was nearly full has room for neither kinds nor counts
+    shown = any(counts.values()) or any(argument.name != semconv.UNDECLARED for argument in call.arguments)
+    if shown and len(call.assumed_fields) > sum(counts.values()):
         yield Flaw("inconsistent", "", "more leaves took from the budget than there are")
 
 

@@ -12,7 +12,9 @@ spans differ in what they are, and after `DEPTH` spans. A refused call covers no
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from citespan.audit.citations import place
 from citespan.audit.facts import identity_of
@@ -21,6 +23,11 @@ from citespan.audit.store import CALL, RUN, SERVED, Store
 
 #: spans between a call and a framework's own span of it
 DEPTH: Final = 64
+#: ids whose spans are remembered on the ways up, since neighbours share them
+_REMEMBERED: Final = 8192
+
+#: a trace's id and a span's -> the spans that have it
+_Up: TypeAlias = Callable[[bytes, bytes], tuple[tuple[Any, ...], ...]]
 
 _RAN: Final = frozenset({"ok", "flagged", "error"})
 _VERDICTS: Final = frozenset({*_RAN, "blocked"})
@@ -68,16 +75,17 @@ def find_unguarded(store: Store, kept: Kept) -> int:
 
 
 def _cover(store: Store) -> None:
+    up = lru_cache(_REMEMBERED)(lambda trace, span: tuple(store.rows(_UP, trace, span)))
     store.run(f"CREATE TEMP TABLE waiting AS SELECT DISTINCT trace, tool FROM span WHERE {_OPEN}")
     store.run("CREATE INDEX temp.by_tool ON waiting (trace, tool)")
     for n, trace, parent, tool, status, flags in store.rows(_OUTER):
-        way = _above(store, trace, parent, flags)
+        way = _above(up, trace, parent, flags)
         judged = any(above.status in _RAN and above.tool == tool for above in way.spans)
         # what lies above a span that is lost cannot be known, and the loss is a finding
         if judged or (status == "within" and way.lost):
             store.run("INSERT OR IGNORE INTO covered VALUES (?)", n)
     for _, trace, parent, tool in store.rows(_INSIDE):
-        for above in _above(store, trace, parent, 0).spans:
+        for above in _above(up, trace, parent, 0).spans:
             if above.status in {"none", "unguarded"} and above.tool == tool:
                 for n in above.numbers:
                     store.run("INSERT OR IGNORE INTO covered VALUES (?)", n)
@@ -98,16 +106,16 @@ class _Way(NamedTuple):
     lost: bool
 
 
-def _above(store: Store, trace: bytes, parent: bytes | None, flags: int) -> _Way:
-    found: list[_Span] = []
-    while parent is not None and len(found) < DEPTH:
-        versions: list[tuple[Any, ...]] = list(store.rows(_UP, trace, parent))
+def _above(up: _Up, trace: bytes, parent: bytes | None, flags: int) -> _Way:
+    found: dict[bytes, _Span] = {}
+    while parent is not None and len(found) < DEPTH and parent not in found:
+        versions = up(trace, parent)
         if not versions:
-            return _Way(found, not flags & SERVED)
-        parent, role, status, tool, _, flags = versions[0]
+            return _Way(list(found.values()), not flags & SERVED)
+        at, (parent, role, status, tool, _, flags) = parent, versions[0]
         if role == RUN or any(version[:4] != versions[0][:4] for version in versions):
             break
-        found.append(_Span(status, tool, tuple(version[4] for version in versions)))
+        found[at] = _Span(status, tool, tuple(version[4] for version in versions))
         if status in _VERDICTS:
             break
-    return _Way(found, lost=False)
+    return _Way(list(found.values()), lost=False)

@@ -20,7 +20,7 @@ PAGE_BYTES: Final = 8192
 MAX_BYTES: Final = 16 * 1024**3
 #: spans of one id, told apart by what they say, that are looked at; more would cost their square to hold against each
 #: other, and are a finding by themselves
-MAX_VERSIONS: Final = 8
+MAX_VERSIONS: Final = 4
 #: rows that wait to be written together
 _BATCH: Final = 1000
 #: names kept in memory, so that each row holds a number for them; of more, rows hold the text itself

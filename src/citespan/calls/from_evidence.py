@@ -11,8 +11,8 @@ from typing import Any, Final, cast, get_args
 
 import orjson
 
-from citespan.calls.from_span import head
 from citespan.calls.model import Argument, Call, Cited, Leaf, Verdict, rank
+from citespan.calls.paths import head
 from citespan.core.decision import Status
 from citespan.core.kinds import KINDS
 from citespan.core.leaves import escape

@@ -9,10 +9,13 @@ import orjson
 
 from citespan import semconv
 from citespan.calls.model import Argument, Call, Cited, Leaf, Link, Verdict
+from citespan.calls.paths import head
 from citespan.core.decision import Status
 from citespan.core.kinds import KINDS, Kind
 from citespan.otel.recognise import is_agent, tool_of
 from citespan.traces.model import SpanRecord
+
+__all__ = ["call_of", "head", "is_run"]
 
 _STATUSES: Final = frozenset(get_args(Status))
 _KINDS: Final = frozenset(KINDS)
@@ -34,7 +37,7 @@ def call_of(span: SpanRecord) -> Call | None:
         True
     """
     said = span.attributes
-    tool = tool_of(span.name, said)
+    tool = _tool(span.name, said)
     if tool is None:
         return None
     counted = _texts(said.get(semconv.ASSUMED_FIELDS))
@@ -75,6 +78,20 @@ def call_of(span: SpanRecord) -> Call | None:
         scope=span.scope,
         place=span.place,
     )
+
+
+def _tool(name: str, said: Mapping[str, Any]) -> str | None:
+    """The tool that a span says it calls, however badly it says so: what has a verdict was judged as a call."""
+    tool = tool_of(name, said)
+    if tool is not None:
+        return tool
+    operation = said.get(semconv.OPERATION)
+    is_call = isinstance(operation, str) and operation.strip().casefold() == semconv.EXECUTE_TOOL
+    if operation is not None and not isinstance(operation, str):  # of a wrong type: as if it was not there
+        tool = tool_of(name, {key: value for key, value in said.items() if key != semconv.OPERATION})
+    if tool is None and (is_call or semconv.STATUS in said):
+        tool = _text(said.get(semconv.TOOL_NAME)) or name.removeprefix(f"{semconv.EXECUTE_TOOL} ")
+    return tool
 
 
 def _verdict(said: Mapping[str, Any]) -> Verdict:
@@ -156,26 +173,6 @@ def _leaves(text: Any, counted: frozenset[str]) -> list[Leaf]:
             )
         )
     return leaves
-
-
-def head(path: str) -> str:
-    r"""The first step of a dotted path, in which a dot inside a key is written `\.`.
-
-    Example:
-        >>> head("files.0"), head(r"a\.b.c")
-        ('files', 'a.b')
-    """
-    step, escaped = "", False
-    for character in path:
-        if escaped:
-            step, escaped = step + character, False
-        elif character == "\\":
-            escaped = True
-        elif character == ".":
-            break
-        else:
-            step += character
-    return step
 
 
 def _is_kind(value: Any) -> bool:

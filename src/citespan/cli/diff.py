@@ -132,7 +132,7 @@ def _read(source: str, chosen: Chosen, policies: Policies | None, bar: Bar) -> t
         return runs
     name = "<stdin>" if source == STANDARD_INPUT else plain(source)
     if str(chosen):
-        raise UsageError(f"{name}: no tool call of {plain(str(chosen))}; citespan show {name} --all lists the runs")
+        raise UsageError(f"{name}: no tool call of {plain(str(chosen))}; citespan show {name} --runs lists them")
     raise Incomplete(f"{name}: no tool call in it, so there is nothing to compare")
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
 
 from citespan.errors import EXIT_OK, PolicyError
+from citespan.files import STANDARD_INPUT, name_of
 
 if TYPE_CHECKING:
     from citespan.core.policy import Policy
-
-STANDARD_INPUT: Final = "-"
 
 app = typer.Typer(no_args_is_help=True, help="Check a policy file, or explain what it says of an argument.")
 
@@ -66,9 +65,9 @@ def _check(file: str, as_json: bool) -> int:
             typer.echo(str(error))
         return error.exit_code
     if as_json:
-        _print_json({"file": _name(file), "ok": True, "digest": digest(policy), "problems": []})
+        _print_json({"file": name_of(file), "ok": True, "digest": digest(policy), "problems": []})
     else:
-        typer.echo(f"{_name(file)}: ok, digest {digest(policy)}")
+        typer.echo(f"{name_of(file)}: ok, digest {digest(policy)}")
     return EXIT_OK
 
 
@@ -95,7 +94,7 @@ def explain(
     from citespan.cli import policy_explain
 
     policy, lines = read(file)
-    explanation = policy_explain.explain(policy, lines, tool, argument, _name(file))
+    explanation = policy_explain.explain(policy, lines, tool, argument, name_of(file))
     if as_json:
         _print_json(policy_explain.as_json(explanation))
     else:
@@ -114,16 +113,12 @@ def read(file: str) -> tuple[Policy, dict[tuple[str | int, ...], int]]:
 
     table: tuple[str | int, ...] = ()
     if file == STANDARD_INPUT:
-        text = read_text(sys.stdin.buffer.read(MAX_BYTES + 1), _name(file))
+        text = read_text(sys.stdin.buffer.read(MAX_BYTES + 1), name_of(file))
     else:
         text, table = read_file(Path(file), file)
-    policy = loads(text, _name(file), table=table)
+    policy = loads(text, name_of(file), table=table)
     lines = key_lines(text.removeprefix("\ufeff"))
     return policy, {key[len(table) :]: line for key, line in lines.items() if key[: len(table)] == table}
-
-
-def _name(file: str) -> str:
-    return "<stdin>" if file == STANDARD_INPUT else file
 
 
 def _print_json(value: object) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from citespan.calls.paths import head, steps
 from citespan.core.kinds import KINDS
 from citespan.core.leaves import Leaf, Path, wildcard
 from citespan.core.policy import ArgumentRule, Policy, ToolRule
@@ -28,7 +28,6 @@ ARGUMENT_KEYS: Final = {
     "propose_against": "propose_against",
 }
 BUILT_IN: Final = "built in"
-_STEP: Final = re.compile(r"(?:[^.\\]|\\.)+")
 
 
 class Origin(NamedTuple):
@@ -114,9 +113,8 @@ def explain(policy: Policy, lines: Mapping[KeyPath, int], tool: str, argument: s
 
 
 def _path(argument: str) -> Path:
-    r"""The steps of a dotted path; `\.` is a dot inside a key, and an index stays an index."""
-    steps = [re.sub(r"\\(.)", r"\1", step) for step in _STEP.findall(argument)] or [argument]
-    return tuple(int(step) if at and step.isdecimal() else step for at, step in enumerate(steps))
+    """The steps of a dotted path, of which the first is a name, whatever it looks like."""
+    return head(argument), *steps(argument)[1:]
 
 
 def _entry(path: Path, rules: Resolved) -> str:

@@ -79,7 +79,10 @@ def _size(sources: Sequence[str]) -> int | None:
     total = 0
     for source in sources:
         path = Path(source)
-        if not path.is_file():
+        try:
+            if not path.is_file():
+                return None
+            total += path.stat().st_size
+        except OSError:  # the reader says why
             return None
-        total += path.stat().st_size
     return total

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from citespan.errors import EXIT_BAD_INPUT, EXIT_OK, EXIT_VIOLATIONS, CitespanError, TraceFileError, UsageError
+from citespan.errors import EXIT_BAD_INPUT, EXIT_OK, EXIT_VIOLATIONS, CitespanError, TraceFileError
 
 
 def command(
@@ -47,13 +47,13 @@ def command(
         zcat runs.jsonl.gz | citespan replay --format jsonl -
     """
     from citespan.cli.progress import Bar
+    from citespan.cli.sources import read_once
     from citespan.core.policy import Policy
     from citespan.policy_file import find
     from citespan.replay import Policies, Tally, call_line, render, replay
-    from citespan.trajectories import STANDARD_INPUT, read_trajectories
+    from citespan.trajectories import read_trajectories
 
-    if trajectories.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input can be read once: give - only once")
+    read_once(trajectories)
     named = None if policy is None else find(policy)
     policies = Policies(named, Policy() if named is not None else find() or Policy())
     lines = form == "jsonl"

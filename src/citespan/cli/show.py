@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from citespan.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_VIOLATIONS, UsageError
+from citespan.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_VIOLATIONS, Incomplete, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,6 +71,9 @@ def command(
             help="A policy: names the fields that it accepts where a trace does not, and judges recorded runs.",
         ),
     ] = None,
+    list_runs: Annotated[
+        bool, typer.Option("--runs", metavar="", help="List the runs instead, a line each, the earliest first.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", metavar="", help="Print one JSON object, see docs/show.md.")
     ] = False,
@@ -89,6 +92,7 @@ def command(
 
         citespan show trace.jsonl
         citespan show trace.jsonl --all --tool 'git_*'
+        citespan show spans.jsonl --runs
         citespan show trace.jsonl --json
     """
     from citespan.calls.model import TROUBLE
@@ -103,6 +107,8 @@ def command(
     statuses: tuple[Verdict, ...] = tuple(dict.fromkeys(each.value for each in status)) if status else TROUBLE
     wanted = Wanted(statuses, trace.lower(), run, tool, most)
     asked = _asked(traces, wanted, policy)
+    if list_runs:
+        raise typer.Exit(_list(asked, as_json=as_json))
     with Bar("show", traces) as bar:
         screen = _screen(asked, bar)
     if screen.total and not screen.calls:
@@ -118,6 +124,24 @@ def command(
     if not screen.total:
         raise typer.Exit(EXIT_INCOMPLETE)
     raise typer.Exit(EXIT_VIOLATIONS if any(shown.call.troubled for shown in screen.shown) else EXIT_OK)
+
+
+def _list(asked: Asked, *, as_json: bool) -> int:
+    """Print the runs; returns the exit code."""
+    from citespan.calls.model import TROUBLE
+    from citespan.cli.progress import Bar
+    from citespan.show.gather import matcher
+    from citespan.show.runs import run_lines, runs
+
+    if as_json:
+        raise UsageError("--runs is for people; citespan show --json --all has the calls")
+    matches = matcher(asked.wanted)
+    with Bar("show", asked.sources) as bar:
+        found, left_out = runs(call for call in _calls(asked, bar) if matches(call))
+    if not found:
+        raise Incomplete("no tool call in the files, or none that passes the filters")
+    _print(run_lines(found, left_out))
+    return EXIT_VIOLATIONS if any(run.statuses.keys() & set(TROUBLE) for run in found) else EXIT_OK
 
 
 def _asked(traces: list[str], wanted: Wanted, policy: str | None) -> Asked:

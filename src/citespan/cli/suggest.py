@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from citespan.files import Recording
     from citespan.learn import Learner
 
-STANDARD_INPUT: Final = "-"
 #: distinct tasks below which a policy says little of an agent (docs/enforce-in-a-day.md: some tens)
 ENOUGH_TASKS: Final = 20
 
@@ -47,14 +46,15 @@ def command(
         citespan suggest runs.jsonl -o citespan.toml
         citespan suggest trace.jsonl --profile strict
     """
+    from citespan.calls.words import number
     from citespan.cli.progress import Bar
+    from citespan.cli.sources import read_once
     from citespan.files import opened
     from citespan.files.whole import write_whole
     from citespan.learn import Learner, render
     from citespan.policy_file import loads
 
-    if recordings.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input can be read once: give - only once")
+    read_once(recordings)
     if output is not None and not force:
         _leave_alone(output)
     learner = Learner()
@@ -75,7 +75,7 @@ def command(
             _leave_alone(output)  # reading takes its time
         write_whole(output, text)
         few = "" if draft.tasks >= ENOUGH_TASKS else "; too few to enforce by"
-        learned = f"{_number(draft.runs, 'run')} of {_number(draft.tasks, 'task')}"
+        learned = f"{number(draft.runs, 'run')} of {number(draft.tasks, 'task')}"
         typer.echo(f"{output}: learned from {learned}{few}", err=True)
     raise typer.Exit(EXIT_OK)
 
@@ -104,9 +104,9 @@ def _leave_alone(output: str) -> None:
     Raises:
         UsageError: the file is there.
     """
-    if Path(output).is_file():
+    try:
+        there = Path(output).is_file()
+    except OSError:  # writing says why
+        return
+    if there:
         raise UsageError(f"{output} is there already; name another file, or add --force")
-
-
-def _number(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

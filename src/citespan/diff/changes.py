@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from citespan.calls.model import rank
 from citespan.core.kinds import Kind
 from citespan.diff.model import VERDICTS, ArgumentFacts, Change, Entry, LeafFacts, Trend, What
+from citespan.semconv import UNDECLARED
 
 
 def changes(a: Entry, b: Entry) -> tuple[Change, ...]:
@@ -28,14 +29,16 @@ def changes(a: Entry, b: Entry) -> tuple[Change, ...]:
     ours, theirs = ({facts.name: facts for facts in entry.arguments} for entry in (a, b))
     for name in sorted(ours.keys() | theirs.keys()):
         if name in ours and name in theirs:
-            found += _argument(ours[name], theirs[name], with_leaves="leaves" not in partial)
+            found += _argument(ours[name], theirs[name], a, b, with_leaves="leaves" not in partial)
         elif "arguments" not in partial:
             found.append(_come(name, theirs[name], b) if name in theirs else _gone(name, ours[name], a))
     return tuple(found)
 
 
-def _argument(a: ArgumentFacts, b: ArgumentFacts, *, with_leaves: bool) -> Iterator[Change]:
-    by_leaf = list(_leaves(a.leaves, b.leaves)) if with_leaves and a.leaves and b.leaves else []
+def _argument(
+    a: ArgumentFacts, b: ArgumentFacts, before: Entry, after: Entry, *, with_leaves: bool
+) -> Iterator[Change]:
+    by_leaf = list(_leaves(a.leaves, b.leaves, before, after)) if with_leaves and a.leaves and b.leaves else []
     if a.kind != b.kind:
         if not any(change.what == "kind" for change in by_leaf):
             yield _kind(a.name, a.kind, b.kind, _shown(a.source, a.projection), _shown(b.source, b.projection))
@@ -54,13 +57,14 @@ def _citation(a: ArgumentFacts, b: ArgumentFacts) -> Iterator[Change]:
         yield Change(a.name, "projection", a.projection, b.projection, "same")
 
 
-def _leaves(a: tuple[LeafFacts, ...], b: tuple[LeafFacts, ...]) -> Iterator[Change]:
+def _leaves(a: tuple[LeafFacts, ...], b: tuple[LeafFacts, ...], before: Entry, after: Entry) -> Iterator[Change]:
     ours, theirs = ({leaf.path: leaf for leaf in leaves} for leaves in (a, b))
     for path in sorted(ours.keys() | theirs.keys()):
         one, other = ours.get(path), theirs.get(path)
-        if one is None or other is None:
-            what: What = "added" if one is None else "removed"
-            yield Change(path, what, one.kind if one else "", other.kind if other else "", "same")
+        if one is None:
+            yield Change(path, "added", "", theirs[path].kind, "worse" if is_uncited(path, after) else "same")
+        elif other is None:
+            yield Change(path, "removed", one.kind, "", "better" if is_uncited(path, before) else "same")
         elif one.kind != other.kind:
             yield _kind(path, one.kind, other.kind, _all(one), _all(other))
         elif one.sources and other.sources:
@@ -90,8 +94,8 @@ def _gone(name: str, facts: ArgumentFacts, entry: Entry) -> Change:
 
 
 def is_uncited(name: str, entry: Entry) -> bool:
-    """Whether a leaf of an argument took from the budget."""
-    return any(path == name or path.startswith(name + ".") for path in entry.uncited)
+    """Whether a leaf of an argument took from the budget; what no schema declares is kept only where it did."""
+    return name == UNDECLARED or any(path == name or path.startswith(name + ".") for path in entry.uncited)
 
 
 def _trend(before: int, after: int) -> Trend:

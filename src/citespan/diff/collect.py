@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable
 from typing import Final, NamedTuple, TypeVar
 
@@ -22,6 +23,8 @@ MAX_ARGUMENTS: Final = 64
 #: patterns of leaves of one argument
 MAX_LEAVES: Final = 64
 MAX_TEXT: Final = 256
+#: verdicts of calls whose body ran
+_RAN: Final = frozenset({"ok", "flagged", "error"})
 _STEP: Final = re.compile(r"(?:\\.|[^.\\])+", re.DOTALL)
 
 T = TypeVar("T", bound=Hashable)
@@ -72,7 +75,8 @@ def collect(calls: Iterable[Call], name: str, chosen: Chosen = Chosen()) -> tupl
 
     A run is what shares a conversation id, else a trace id. Its calls are in the order of their starts, else of the
     file. A span that was delivered twice counts once. A tool span that nobody judged is left out where the same tool's
-    judged call stands directly above or below it: it is that call, as another instrumentor saw it.
+    judged call stands directly above or below it, and one that says it is part of a judged call where a call of the
+    same tool was running: it is that call, as another instrumentor saw it.
 
     Args:
         calls: in the order of the file. name: of the file, for errors.
@@ -86,13 +90,14 @@ def collect(calls: Iterable[Call], name: str, chosen: Chosen = Chosen()) -> tupl
     store = _Store(name)
     groups: dict[tuple[str, str], list[Entry]] = {}  # by conversation, and by trace where there is none
     agents: dict[tuple[str, str], tuple[int, str]] = {}
-    seen: set[tuple[str, str, str, int]] = set()
+    seen: set[int] = set()
     count = 0
     for call in calls:
-        if call.status == "within" or not chosen.takes(call):
+        if not chosen.takes(call):
             continue
-        identity = (call.trace_id, call.span_id, call.tool, call.start)
-        if call.span_id:
+        entry = _entry(call, store)
+        if call.span_id:  # of spans with one id that say different things each is a call: one of them may hide another
+            identity = hash(entry._replace(place=""))
             if identity in seen:
                 continue
             seen.add(identity)
@@ -100,7 +105,7 @@ def collect(calls: Iterable[Call], name: str, chosen: Chosen = Chosen()) -> tupl
         if count > MAX_CALLS:
             raise too_many(name, MAX_CALLS, "calls")
         run = ("", store.once(call.trace_id)) if not call.run else (store.once(call.run), "")
-        groups.setdefault(run, []).append(_entry(call, store))
+        groups.setdefault(run, []).append(entry)
         if call.agent and (run not in agents or call.start < agents[run][0]):
             agents[run] = (call.start, store.once(call.agent))
     _join_strays(groups)
@@ -128,6 +133,7 @@ def _join_strays(groups: dict[tuple[str, str], list[Entry]]) -> None:
 
 def _once_each(entries: list[Entry]) -> list[Entry]:
     """Without the spans that tell of a judged call once more."""
+    entries = _without_parts(entries)
     unjudged = {entry.ids[:2]: entry for entry in entries if entry.status == "none" and entry.ids[1]}
     if not unjudged:
         return entries
@@ -141,14 +147,41 @@ def _once_each(entries: list[Entry]) -> list[Entry]:
     below: dict[tuple[str, str], list[Entry]] = {}
     for entry in unjudged.values():
         below.setdefault((entry.ids[0], entry.ids[2]), []).append(entry)
-    waiting = judged
-    while waiting:  # downwards
+    waiting = [entry for entry in judged if entry.status != "blocked"]
+    while waiting:  # downwards; what is inside a refused call is that its body ran
         entry = waiting.pop()
         for inner in below.get(entry.ids[:2], ()):
             if inner.tool == entry.tool and inner.ids[:2] not in again:
                 again.add(inner.ids[:2])
                 waiting.append(inner)
     return [entry for entry in entries if entry.status != "none" or entry.ids[:2] not in again]
+
+
+def _without_parts(entries: list[Entry]) -> list[Entry]:
+    """Without the spans that say that they are part of a judged call, where there is one that they can be part of.
+
+    The spans between the two are not at hand, as they are for `citespan audit`; what is left over nobody judged.
+    """
+    if all(entry.status != "within" for entry in entries):
+        return entries
+    starts: dict[tuple[str, str], list[int]] = {}
+    ends: dict[tuple[str, str], list[int]] = {}  # the latest end of all that started up to here
+    for entry in sorted(entries, key=lambda entry: entry.start):
+        if entry.status in _RAN:
+            at = (entry.ids[0], entry.tool)
+            starts.setdefault(at, []).append(entry.start)
+            known = ends.setdefault(at, [])
+            known.append(max(entry.end, known[-1] if known else 0))
+    kept = []
+    for entry in entries:
+        if entry.status == "within":
+            at = (entry.ids[0], entry.tool)
+            before = bisect_right(starts.get(at, ()), entry.start)
+            if before and ends[at][before - 1] >= entry.start:
+                continue
+            entry = entry._replace(status="none")  # noqa: PLW2901
+        kept.append(entry)
+    return kept
 
 
 def _entry(call: Call, store: _Store) -> Entry:
@@ -171,6 +204,7 @@ def _entry(call: Call, store: _Store) -> Entry:
         place=call.place,
         ids=(store.once(call.trace_id), call.span_id, call.parent_id),
         start=call.start,
+        end=call.end,
     )
 
 

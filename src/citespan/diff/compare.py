@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
+from citespan.calls.model import TROUBLE, Verdict
 from citespan.diff.align import align
 from citespan.diff.changes import changes
 from citespan.diff.likeness import Likeness
@@ -19,10 +20,17 @@ def compare(a: Sequence[Run], b: Sequence[Run]) -> Diff:
         `compare(collect(read_calls("good.jsonl"), "A"), collect(read_calls("bad.jsonl"), "B")).summary.worse`
     """
     pairs, only_a, only_b = pair(a, b)
-    return Diff(tuple(_run(paired) for paired in pairs), tuple(only_a), tuple(only_b))
+    bad = _bad([*a, *b])
+    return Diff(tuple(_run(paired, bad) for paired in pairs), tuple(only_a), tuple(only_b), bad)
 
 
-def _run(paired: Paired) -> RunDiff:
+def _bad(runs: Sequence[Run]) -> frozenset[Verdict]:
+    """The verdicts of calls that should not be there; that nobody judged a call is one where others were judged."""
+    judged = any(entry.status != "none" for run in runs for entry in run.entries)
+    return frozenset(TROUBLE) | ({"none"} if judged else set())
+
+
+def _run(paired: Paired, bad: Set[Verdict]) -> RunDiff:
     a, b = paired.a, paired.b
     pairs, moved = align(a, b)
     likeness = Likeness(a, b)
@@ -38,7 +46,7 @@ def _run(paired: Paired) -> RunDiff:
             if j in elsewhere:
                 steps.append(_moved(elsewhere[j], j, a, b))
             else:
-                steps.append(Step("added", None, j, (), again_b.of(j), "worse" if entry.uncited else "same"))
+                steps.append(Step("added", None, j, (), again_b.of(j), "worse" if entry.is_bad(bad) else "same"))
             continue
         # what is gone stands before the pair that it stood before, and before what came in its place
         at = len(steps)
@@ -46,7 +54,7 @@ def _run(paired: Paired) -> RunDiff:
             at -= 1
         lost = []
         while waiting is not None and waiting < i:
-            lost.append(_removed(waiting, a, again_a))
+            lost.append(_removed(waiting, a, again_a, bad))
             waiting = next(gone, None)
         steps[at:at] = lost
         found = changes(a.entries[i], entry)
@@ -54,12 +62,12 @@ def _run(paired: Paired) -> RunDiff:
     at = len(steps)
     while at and steps[at - 1].op in {"added", "moved"}:
         at -= 1
-    steps[at:at] = [_removed(i, a, again_a) for i in ([] if waiting is None else [waiting, *gone])]
+    steps[at:at] = [_removed(i, a, again_a, bad) for i in ([] if waiting is None else [waiting, *gone])]
     return RunDiff(a, b, paired.by, tuple(steps))
 
 
-def _removed(i: int, run: Run, again: _Repeats) -> Step:
-    trend: Trend = "better" if run.entries[i].uncited else "same"
+def _removed(i: int, run: Run, again: _Repeats, bad: Set[Verdict]) -> Step:
+    trend: Trend = "better" if run.entries[i].is_bad(bad) else "same"
     return Step("removed", i, None, (), again.of(i), trend)
 
 

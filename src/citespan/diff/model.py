@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import repeat
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from citespan.calls.model import Verdict
+from citespan.calls.model import TROUBLE, Verdict
 from citespan.core.kinds import Kind
 
 #: "same": neither, as where only a source is another one
@@ -60,7 +60,8 @@ class Entry(NamedTuple):
         arguments: by name. digests: of each of them, "" for none; they compare within one `digest_key`.
         uncited: patterns of the leaves that took from the budget.
         partial: what the file had no room for: "arguments", "leaves", "sources".
-        place: where it was read, `file:line`. ids: trace, span and parent span. start: nanoseconds since 1970.
+        place: where it was read, `file:line`. ids: trace, span and parent span.
+        start, end: nanoseconds since 1970.
     """
 
     tool: str
@@ -74,11 +75,16 @@ class Entry(NamedTuple):
     place: str
     ids: tuple[str, str, str]
     start: int
+    end: int = 0
 
     @property
     def name(self) -> str:
         """`server/tool` where the server is known."""
         return f"{self.server}/{self.tool}" if self.server else self.tool
+
+    def is_bad(self, bad: Set[Verdict]) -> bool:
+        """Whether it is worse to have the call than not: it took from the budget, or its verdict is one of `bad`."""
+        return bool(self.uncited) or self.status in bad
 
 
 class Run(NamedTuple):
@@ -163,11 +169,16 @@ class Summary(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """All of a comparison: the runs that belong together, and those that only one file has."""
+    """All of a comparison: the runs that belong together, and those that only one file has.
+
+    Args:
+        bad: verdicts that make a call that came, or went, worse or better; `none` too, where other calls have one.
+    """
 
     runs: tuple[RunDiff, ...]
     only_a: tuple[Run, ...]
     only_b: tuple[Run, ...]
+    bad: Set[Verdict] = frozenset(TROUBLE)
 
     def trends(self) -> Iterator[Trend]:
         """The trend of each single finding: of changes, and of calls that only one side has."""
@@ -177,8 +188,8 @@ class Diff(NamedTuple):
                     yield step.trend
                 for change in step.changes:
                     yield change.trend
-        lost = sum(bool(entry.uncited) for only in self.only_a for entry in only.entries)
-        new = sum(bool(entry.uncited) for only in self.only_b for entry in only.entries)
+        lost = sum(entry.is_bad(self.bad) for only in self.only_a for entry in only.entries)
+        new = sum(entry.is_bad(self.bad) for only in self.only_b for entry in only.entries)
         yield from repeat("better", lost)
         yield from repeat("worse", new)
 

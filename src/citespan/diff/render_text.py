@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import groupby
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from citespan.calls.model import Verdict
 from citespan.diff.model import Change, Diff, Entry, Run, RunDiff, Step, Trend
 
 #: which calls are told: those that changed, those that got worse, or all
@@ -54,10 +55,10 @@ def render_text(diff: Diff, name_a: str, name_b: str, shown: Shown = "changes") 
     for run in diff.runs:
         yield from _run(run, shown)
     for only in diff.only_a if shown != "worse" else ():
-        yield Line("-", f"only in A: {_run_name(only)}, {_calls(only)}", _only(only, "better"))
+        yield Line("-", f"only in A: {_run_name(only)}, {_calls(only)}", _only(only, "better", diff.bad))
     for only in diff.only_b:
-        if shown != "worse" or _only(only, "worse") == "worse":
-            yield Line("+", f"only in B: {_run_name(only)}, {_calls(only)}", _only(only, "worse"))
+        if shown != "worse" or _only(only, "worse", diff.bad) == "worse":
+            yield Line("+", f"only in B: {_run_name(only)}, {_calls(only)}", _only(only, "worse", diff.bad))
     yield Line(" ", "")
     yield Line(" ", _summary(diff))
 
@@ -110,7 +111,9 @@ def _notes(step: Step, entry: Entry) -> str:
     if step.op not in {"added", "removed"}:
         return ", moved" if step.op == "moved" else ""
     notes = f", again, like #{step.repeats + 1}" if step.repeats is not None else ""
-    if entry.status not in {"ok", "none"}:
+    if entry.status == "none" and step.trend != "same":
+        notes += ", not judged"
+    elif entry.status not in {"ok", "none"}:
         notes += f", {entry.status}"
     if entry.uncited:
         notes += f", uncited: {', '.join(entry.uncited)}"
@@ -131,8 +134,8 @@ def _calls(run: Run) -> str:
     return _number(len(run.entries), "call")
 
 
-def _only(run: Run, trend: Trend) -> Trend:
-    return trend if any(entry.uncited for entry in run.entries) else "same"
+def _only(run: Run, trend: Trend, bad: Set[Verdict]) -> Trend:
+    return trend if any(entry.is_bad(bad) for entry in run.entries) else "same"
 
 
 def _summary(diff: Diff) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import BinaryIO, Final, NamedTuple
+from io import BufferedReader
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from citespan.files.forms import BYTE_ORDER_MARK
 from citespan.files.recording import Unreadable
@@ -17,6 +18,9 @@ from citespan.files.recording import Unreadable
 #: one takes 12 times its size
 MAX_DOCUMENT: Final = 20 * 1024 * 1024
 _BLANK: Final = b" \t\r\n"
+_BLANKS: Final = re.compile(rb"[ \t\r\n]*+")
+#: blank lines after each other that are read as lines. A kilobyte of gzip holds a million
+MANY_BLANK: Final = 1000
 #: of brackets in each other; no parser here takes more
 _MAX_DEPTH: Final = 1024
 _PIECE: Final = 256 * 1024
@@ -51,18 +55,38 @@ def documents(file: BinaryIO, limit: int = MAX_DOCUMENT) -> Iterator[Document]:
         >>> [document.text for document in documents(io.BytesIO(b'{"a":1}\n{\n"b": 2}{}'))]
         [b'{"a":1}\n', b'{\n"b": 2}', b'{}']
     """
-    number = 0
+    number = blank = 0
     while line := file.readline(limit + 1):
         number += 1
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
-        if not line or line.isspace():
+        if not line or (line.isspace() and blank < MANY_BLANK):
+            blank += 1
             continue
+        blank = 0
         if _looks_whole(line, limit):
             yield Document(number, line)
         else:
             yield from _cut(file, line, number, limit)
             return
+
+
+def pass_blank_lines(file: BufferedReader[Any]) -> int:
+    r"""Read on to the next line that is not blank, or not far from it; how many lines that were.
+
+    Example:
+        >>> import io
+        >>> pass_blank_lines(io.BufferedReader(io.BytesIO(b"\n\r\n \n {}")))
+        3
+    """
+    number = 0
+    while ahead := file.peek():
+        blank = _BLANKS.match(ahead)
+        lines = ahead[: ahead.rfind(b"\n", 0, blank.end() if blank else 0) + 1]
+        if not lines:
+            break
+        number += file.read(len(lines)).count(b"\n")
+    return number
 
 
 def split(document: Document) -> Iterator[Document]:
@@ -142,11 +166,9 @@ class _Cutter:
             yield self._document(0, len(self._buffer))
 
     def _skip_blank(self, start: int) -> int:
-        buffer = self._buffer
-        end = start
-        while end < len(buffer) and buffer[end] in _BLANK:
-            end += 1
-        self._number += buffer.count(b"\n", start, end)
+        found = _BLANKS.match(self._buffer, start)
+        end = found.end() if found else start
+        self._number += self._buffer.count(b"\n", start, end)
         return end
 
     def _document(self, start: int, end: int) -> Document:

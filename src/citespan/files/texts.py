@@ -27,6 +27,29 @@ def plain(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _CONTROL.sub(_escaped, text)
 
 
+def plain_json(document: bytes) -> bytes:
+    r"""A JSON document that says the same, and drives no terminal: what `plain` shows is written as JSON escapes.
+
+    Args:
+        document: in UTF-8, without lone surrogates, controls below U+0020 escaped as JSON asks; its line breaks stay.
+
+    Example:
+        >>> plain_json('{"tool":"a\u202eb"}\n'.encode())
+        b'{"tool":"a\\u202eb"}\n'
+    """
+    if document.isascii() and b"\x7f" not in document:
+        return document
+    return _CONTROL.sub(_in_json, document.decode()).encode()
+
+
+def _in_json(found: re.Match[str]) -> str:
+    character = found.group()
+    if character in _SHORT:
+        return character  # between values
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
 def _escaped(found: re.Match[str]) -> str:
     character = found.group()
     code = ord(character)

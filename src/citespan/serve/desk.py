@@ -156,8 +156,9 @@ class Desk:
             raise TooSlow from None
 
     def _key(self, trace: Trace) -> tuple[int, ...]:
-        cited = ((int(each.trace_id, 16), each.spans) for each in self.store.cited(trace))
-        return trace.spans, *(number for pair in cited for number in pair)
+        """What a verdict on a trace rests on: which spans of it are here, and of the traces that it cites."""
+        cited = ((each.serial, each.spans) for each in self.store.cited(trace))
+        return trace.serial, trace.spans, *(number for pair in cited for number in pair)
 
     def _state(self, trace: Trace, judged: Judgement | None, *unjudged: str) -> State:
         quiet = self._clock() - trace.touched

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import traceback
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citespan.serve.bodies import Encoding
 from citespan.serve.otlp import CONTENT_TYPES, content_type, failed
@@ -64,14 +65,29 @@ async def broken(request: Request, error: Exception) -> Response:
 
 
 class Contained:
-    """An application whose mistakes are told by their type and place alone: a text could hold a value."""
+    """An application whose mistakes are told by their type and place alone: a text could hold a value.
+
+    A request that is still being answered when the service ends is told so.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def seen(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, seen)
+        except asyncio.CancelledError:  # by the server: its time to end is over
+            if scope["type"] == "http" and not begun:
+                await refusal(scope, 503, "the service is ending", RETRY | {"Connection": "close"})(
+                    scope, receive, send
+                )
         except Exception as error:  # it was answered by `broken`, and is raised again for whoever keeps a log
             where = traceback.extract_tb(error.__traceback__)[-1]
             _log.error("a request failed: %s in %s, line %s", type(error).__name__, where.name, where.lineno)

@@ -38,6 +38,7 @@ class Trace:
 
     Args:
         trace_id: 32 hex digits. lost: why spans that came earlier are gone, None where none are.
+        serial: no two that were ever kept have the same, also not one that came again after it was dropped.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class Trace:
         "lost",
         "refused",
         "seen",
+        "serial",
         "size",
         "spans",
         "touched",
@@ -55,9 +57,10 @@ class Trace:
         "unusable",
     )
 
-    def __init__(self, trace_id: str, lost: Reason | None) -> None:
+    def __init__(self, trace_id: str, lost: Reason | None, serial: int) -> None:
         self.trace_id = trace_id
         self.lost = lost
+        self.serial = serial
         self.batches: list[Batch] = []
         self.seen: set[int] = set()
         self.cites: set[str] = set()
@@ -91,6 +94,7 @@ class Store:
         self._traces: OrderedDict[str, Trace] = OrderedDict()  # the least recently touched first
         self._dropped: OrderedDict[int, Reason] = OrderedDict()
         self.size = 0
+        self._serial = 0
         #: dropped since the start, forgotten ones included
         self.dropped = 0
 
@@ -122,7 +126,8 @@ class Store:
     def _touched(self, trace_id: str, now: float, time: float) -> Trace:
         trace = self._traces.get(trace_id)
         if trace is None:
-            trace = Trace(trace_id, self._dropped.pop(int(trace_id, 16), None))
+            self._serial += 1
+            trace = Trace(trace_id, self._dropped.pop(int(trace_id, 16), None), self._serial)
             self._traces[trace_id] = trace
             self.size += TRACE_COST
         self._traces.move_to_end(trace_id)

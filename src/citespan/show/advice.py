@@ -7,13 +7,15 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from citespan import semconv
 from citespan.calls import Argument, Call
-from citespan.show.model import Elsewhere
+from citespan.calls.paths import field as field_of
+from citespan.show.model import Context, Elsewhere
 from citespan.show.words import apart
 
 GENERAL: Final = "call a tool that returns the value and pass it on as returned, or let the user say it"
+NO_CONTEXT: Final = Context()
 UNDECLARED: Final = "the tool's schema declares no such argument: check the arguments' names"
 
-Why: TypeAlias = Literal["held", "accepts", "nearest", "elsewhere", "undeclared", "general"]
+Why: TypeAlias = Literal["held", "accepts", "nearest", "elsewhere", "other_run", "undeclared", "general"]
 
 
 class Hint(NamedTuple):
@@ -21,7 +23,7 @@ class Hint(NamedTuple):
 
     Args:
         why: "held": the policy accepts these fields, and the run has them. "accepts": the policy accepts them.
-            "nearest": the run has them. "elsewhere": another call cited them.
+            "nearest": the run has them. "elsewhere": another call cited them. "other_run": a call of another run did.
         text: in words. fields: `tool.path`, server first where the policy names one.
     """
 
@@ -31,13 +33,13 @@ class Hint(NamedTuple):
 
 
 def missing(
-    call: Call, argument: Argument, elsewhere: Sequence[Elsewhere] = (), accepts: Sequence[str] = ()
+    call: Call, argument: Argument, context: Context = NO_CONTEXT, accepts: Sequence[str] = ()
 ) -> tuple[Hint, ...]:
     """What would have given an uncited argument a source; never empty.
 
     Args:
-        elsewhere: what other calls of the run cited for it, the last one first. accepts: the policy's `from`, for
-            spans that do not say.
+        context: what the rest of the files says about the call. accepts: the policy's `from`, for spans that do not
+            say.
 
     Example:
         >>> missing(Call("patch_file"), Argument("path", "assumed", accepts=("list_files.files.*",)))[0].text
@@ -58,9 +60,20 @@ def missing(
         hints.append(Hint("accepts", f"call {_listed(tools)} first: the policy accepts {_listed(absent)}", absent))
     if rest:
         hints.append(Hint("nearest", f"nearest in this run: {_listed(rest)}", rest))
+    elsewhere = context.elsewhere.get(argument.name, ())
     last = {(other.cited.shown, other.projection): other for other in reversed(elsewhere)}
     hints += [_cited(call, other) for other in elsewhere if other is last[other.cited.shown, other.projection]]
+    named_by = {field_of(field) for hint in hints for field in hint.fields}
+    other = context.other_runs.get(argument.name)
+    if other is not None and field_of(other.cited.shown) not in named_by:
+        hints.append(_came_from(other))
     return tuple(hints) or (Hint("general", GENERAL),)
+
+
+def _came_from(other: Elsewhere) -> Hint:
+    field = field_of(other.cited.shown)
+    how = "" if other.projection == "exact" else f" ({other.projection})"
+    return Hint("other_run", f"in another run it came from {field}{how}", (field,))
 
 
 def _cited(call: Call, other: Elsewhere) -> Hint:

@@ -7,11 +7,15 @@ here, and the caller parses it; the two ways must agree, which a property test h
   never part of a text: it opens an object.
 - From `{"traceId":"` to `"startTimeUnixNano":"` stands no brace, so both belong to one object, a span (links and
   events have no start).
-- One writer wrote the line: the spans of a line have their keys in one order.
 - Only an escape as in `\u0061` can hide a key or a verdict; a line that has one is not read here.
-- A line that does not begin and end as a whole one does was cut, or is no trace.
+- A verdict is believed where the bytes of its span, up to the next one's, say one verdict and one operation, and each
+  of the two objects ends where it should. So no event, link, resource, or key that is there twice speaks for a span,
+  and no span hides in the bytes of another: each verdict that a line holds is read here, or the line is parsed.
+- A line that does not begin and end as a whole one does was cut, or is no trace; so was one in which another begins.
 
-A line that is read here may still break the encoding elsewhere: `citespan audit` parses each of them.
+A line that is read here may still break the encoding elsewhere: `citespan audit` parses each of them. Where nobody
+writes spans like that, a call may be counted that is none (by a verdict that an event alone has); what is shown is
+parsed first, and has to be what its bytes said.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from citespan.core.decision import Status
 
 BEGIN: Final = b'{"resourceSpans":[{'
 _END: Final = (b"}]}\n", b"}]}")
+_KEY: Final = b'{"key":'
 _SPAN: Final = b'{"traceId":"'
 _IDS: Final = b'","spanId":"'
 _START: Final = b'"startTimeUnixNano":"'
@@ -37,7 +42,7 @@ _SPAN_END: Final = _IDS_END + 16
 
 
 def _text(key: str) -> bytes:
-    return b'{"key":"' + key.encode() + b'","value":{"stringValue":"'
+    return _KEY + b'"' + key.encode() + b'","value":{"stringValue":"'
 
 
 _STATUS: Final = _text(semconv.STATUS)
@@ -45,10 +50,10 @@ _OPERATION: Final = _text(semconv.OPERATION)
 _CALL: Final = _OPERATION + semconv.EXECUTE_TOOL.encode() + b'"}}'
 _TOOL: Final = _text(semconv.TOOL_NAME)
 _WITHIN: Final = b'{"key":"' + semconv.WITHIN.encode() + b'","value":{"boolValue":true}}'
-#: by the first bytes of a verdict: all of it, up to the quotation mark
+#: by the first bytes of a verdict: all of it, up to the end of its attribute
 _WIDTH: Final = 3
 _VERDICTS: Final = {
-    (name.encode() + b'"')[:_WIDTH]: (name.encode() + b'"', cast(Verdict, name)) for name in get_args(Status)
+    (name.encode() + b'"')[:_WIDTH]: (name.encode() + b'"}}', cast(Verdict, name)) for name in get_args(Status)
 }
 #: what makes a tool call of a span that has no operation
 _FOREIGN: Final = (
@@ -57,10 +62,15 @@ _FOREIGN: Final = (
 )
 _STATUS_KEY: Final = f'"{semconv.STATUS}"'.encode()
 _WITHIN_KEY: Final = f'"{semconv.WITHIN}"'.encode()
-_OURS: Final = (f'"{semconv.OPERATION}"'.encode(), _STATUS_KEY)
+_OPERATION_KEY: Final = f'"{semconv.OPERATION}"'.encode()
+_OURS: Final = (_OPERATION_KEY, _STATUS_KEY)
 _OUR_LINK: Final = b'","attributes":[{"key":"' + semconv.LINK_ARGUMENTS.encode() + b'"'
 _NO_VERDICT: Final[tuple[bytes, Verdict]] = (b"\n", "none")
 _BLOCKED: Final = _STATUS + b'blocked"'
+_START_KEY: Final = b'"startTimeUnixNano"'
+_TRACE_KEY: Final = b'"traceId"'
+#: digits of a start that surely fits into 64 bits
+_DIGITS: Final = 19
 #: a tool's name that is written in one way only
 _SIMPLE: Final = re.compile(r"[A-Za-z0-9_.:\- ]+")
 
@@ -81,9 +91,11 @@ def briefs(line: bytes) -> list[tuple[bytes, Verdict, int]] | None:
     """
     if not line.startswith(BEGIN) or not line.endswith(_END):
         return None
-    if b"\\" in line and b"\\u00" in line and _HIDING.search(line):
+    if (b"\\" in line and b"\\u00" in line and _HIDING.search(line)) or b"\0" in line or not _is_text(line):
         return None
     at = line.find(_SPAN) + len(_SPAN)
+    if line.find(BEGIN, len(BEGIN), at) >= 0:
+        return None
     start = line.find(_START, at)
     if start >= 0 and _ends_with_links(line, line.find(_SPAN, start)):  # one span, as most lines have
         call = _call(line, at, start)
@@ -91,7 +103,7 @@ def briefs(line: bytes) -> list[tuple[bytes, Verdict, int]] | None:
     calls: list[_Brief] = []
     left = line.count(_START)
     before, *pieces = line.split(_SPAN)
-    if not _is_no_call(before):
+    if not _is_no_call(before) or line.find(BEGIN, at) >= 0:
         return None
     for piece in pieces:
         start = piece.find(_START)
@@ -111,19 +123,47 @@ def _call(data: bytes, at: int, start: int) -> _Brief | tuple[()] | None:
     """A span whose id is at a place, and its start at another: () for no call, None where it must be parsed."""
     if data[at + _TRACE_END : at + _IDS_END] != _IDS or data.count(b"{", at, start) or data.count(b"}", at, start):
         return None
-    status = data.rfind(_STATUS, start)
-    if status < 0 or data.rfind(_CALL, start) < 0:
-        other = _without_verdict(data, start)
+    status, operation = data.rfind(_STATUS_KEY), data.rfind(_OPERATION_KEY)
+    if (status >= 0 and data.find(_STATUS_KEY, 0, status) >= 0) or (
+        operation >= 0 and data.find(_OPERATION_KEY, 0, operation) >= 0
+    ):
+        return None
+    said = status - len(_KEY)
+    if status < start or not data.startswith(_CALL, max(operation - len(_KEY), start)):
+        other = None if status >= 0 else _without_verdict(data, operation)
         return (data[at : at + _TRACE_END], other, 0) if other else None if other is None else ()
-    status += len(_STATUS)
+    if not data.startswith(_STATUS, said):
+        return None
+    status = said + len(_STATUS)
     whole, verdict = _VERDICTS.get(data[status : status + _WIDTH], _NO_VERDICT)
     if not data.startswith(whole, status):
         return None
     if verdict == "ok":
         return data[at : at + _TRACE_END], verdict, 0
+    if not _has_one_id_and_start(data, at, start):
+        return None
     start += len(_START)
     digits = data[start : data.find(b'"', start)]
-    return (data[at : at + _TRACE_END], verdict, int(digits)) if digits.isdigit() else None
+    return (data[at : at + _TRACE_END], verdict, int(digits)) if len(digits) <= _DIGITS and digits.isdigit() else None
+
+
+def _has_one_id_and_start(data: bytes, at: int, start: int) -> bool:
+    """Whether no second id or start of a span stands behind the first, which then would not count."""
+    while (at := data.find(_TRACE_KEY, at)) >= 0:
+        if not data.startswith(b"{", at - 1):  # that of a link
+            return False
+        at += 1
+    return data.find(_START_KEY, start + 1) < 0
+
+
+def _is_text(line: bytes) -> bool:
+    if line.isascii():
+        return True
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class Span(NamedTuple):
@@ -171,7 +211,7 @@ def _ends_with_links(line: bytes, at: int) -> bool:
 def _is_link(piece: bytes) -> bool:
     """Whether what begins with a trace id, and has no start, is a link, or at least no call."""
     if piece.startswith(_OUR_LINK, _SPAN_END):
-        return _OPERATION not in piece
+        return _OPERATION_KEY not in piece and _STATUS_KEY not in piece
     return _is_no_call(piece)
 
 
@@ -179,14 +219,12 @@ def _is_no_call(piece: bytes) -> bool:
     return not any(mark in piece for mark in (*_OURS, *_FOREIGN))
 
 
-def _without_verdict(piece: bytes, start: int) -> Verdict | Literal[""] | None:
-    """What a span is that has not both an operation and a verdict: "" for no call, None where it must be parsed."""
-    if piece.find(_CALL, start) >= 0:
-        if _STATUS_KEY in piece:
-            return None
-        if _WITHIN_KEY not in piece:
-            return "none"
-        return "within" if _WITHIN in piece else None
-    if _OPERATION in piece:
-        return ""
-    return None if any(mark in piece for mark in (*_OURS, *_FOREIGN)) else ""
+def _without_verdict(piece: bytes, operation: int) -> Verdict | Literal[""] | None:
+    """What a span without a verdict is: "" for no call, None where it must be parsed. operation: where it has one."""
+    if operation < 0:
+        return None if any(mark in piece for mark in _FOREIGN) else ""
+    if not piece.startswith(_CALL, operation - len(_KEY)):
+        return "" if piece.startswith(_OPERATION, operation - len(_KEY)) else None
+    if _WITHIN_KEY not in piece:
+        return "none"
+    return "within" if _WITHIN in piece else None

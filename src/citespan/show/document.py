@@ -8,6 +8,7 @@ import orjson
 
 from citespan.calls import Argument, Call, Leaf
 from citespan.calls.words import violation
+from citespan.files.texts import plain_json
 from citespan.show.advice import Hint, missing
 from citespan.show.model import Context, Screen, Shown
 from citespan.show.page import Asked
@@ -17,7 +18,7 @@ _SECOND: Final = 1_000_000_000
 
 
 def as_json(screen: Screen, asked: Asked) -> bytes:
-    r"""The document, with a line break at its end. Unknown is null; nothing is cut.
+    r"""The document, with a line break at its end. Unknown is null; nothing is cut. What drives a terminal is escaped.
 
     Example:
         >>> from citespan.show.model import Wanted
@@ -32,7 +33,7 @@ def as_json(screen: Screen, asked: Asked) -> bytes:
         "matching": dict(screen.matching),
         "shown": [_call(shown, asked) for shown in screen.shown],
     }
-    return orjson.dumps(_clean(document), option=orjson.OPT_APPEND_NEWLINE)
+    return plain_json(orjson.dumps(_clean(document), option=orjson.OPT_APPEND_NEWLINE))
 
 
 def _call(shown: Shown, asked: Asked) -> dict[str, Any]:
@@ -65,8 +66,7 @@ def _call(shown: Shown, asked: Asked) -> dict[str, Any]:
 def _argument(call: Call, argument: Argument, context: Context, asked: Asked) -> dict[str, Any]:
     hints: tuple[Hint, ...] = ()
     if argument.counted:
-        elsewhere = context.elsewhere.get(argument.name, ())
-        hints = missing(call, argument, elsewhere, asked.accepts(call, argument))
+        hints = missing(call, argument, context, asked.accepts(call, argument))
     return {
         "name": argument.name,
         "kind": argument.kind,

@@ -1,14 +1,16 @@
 """The screen of large trace files of JSON lines: lines are looked at as bytes, and few of them are parsed.
 
 Two sweeps. The first one counts verdicts by run and finds the newest calls in trouble; the second one looks through
-their runs for the calls that they cite, and for others of the same tool. The answer is that of
+their runs for the calls that they cite, and for others of the same tool. Where that finds nothing for an uncited
+argument, a third one looks through other runs (`citespan.show.others`). The answer is that of
 `citespan.show.gather`, or there is none, and the caller goes that way.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,7 +23,8 @@ from citespan.files.documents import MAX_DOCUMENT
 from citespan.show.backward import lines_backward
 from citespan.show.brief import BEGIN, Span, briefs, mark, may_have_run, spans
 from citespan.show.gather import Neighbours, Newest, cited_by, run_of, uncited_of
-from citespan.show.model import MOST_ELSEWHERE, Screen, Shown, Wanted
+from citespan.show.model import MOST_ELSEWHERE, Elsewhere, Screen, Shown, Wanted
+from citespan.show.others import Need, last_of_other_runs
 from citespan.traces.lines import spans_of_line
 
 #: lines that had to be parsed and are remembered as such; runs that are counted
@@ -32,12 +35,16 @@ _STEP: Final = 256
 
 
 class _Place(NamedTuple):
-    """Where a call is: source, line (1 for the first), offset of the line, the call's number in it."""
+    """Where a call is: source, line (1 for the first), offset of the line, the call's number in it.
+
+    brief: trace id, verdict and start, as its bytes say them.
+    """
 
     source: int
     line: int
     offset: int
     number: int
+    brief: tuple[bytes, Verdict, int]
 
 
 class _NotThisWay(Exception):
@@ -67,25 +74,32 @@ def fast_screen(
         return None
     try:
         calls = [_load(sources, place) for place in first.newest.chosen()]
-        neighbours = _Second(calls, first).read(sources)
+        runs = first.runs({run_of(call) for call in calls})
+        neighbours = _Second(calls, runs, first.odd).read(sources)
+        contexts = [neighbours.context(call, runs[run_of(call)].statuses) for call in calls]
+        shown = _with_others(sources, [*map(Shown, calls, contexts)], runs, first)
     except (_NotThisWay, OSError, TraceFileError):
         return None  # a line that was read as bytes alone does not parse: the other way says where
-    shown = tuple(Shown(call, neighbours.context(call, first.statuses(run_of(call)))) for call in calls)
     return Screen(shown, first.newest.matching, first.matched(), first.total)
 
 
 def _is_plain(source: str | Path) -> bool:
     """Whether a source is a regular file that begins as a trace file of JSON lines does."""
     path = Path(source)
-    if not path.is_file():
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(BEGIN)) == BEGIN
+    except OSError:  # the ordinary way says why
         return False
-    with path.open("rb") as file:
-        return file.read(len(BEGIN)) == BEGIN
 
 
 def _lines(recording: Recording) -> Iterator[bytes]:
     read = partial(recording.file.readline, MAX_DOCUMENT + 1)
     for number, line in enumerate(iter(read, b"")):
+        if len(line) > MAX_DOCUMENT:
+            raise _NotThisWay  # the ordinary way refuses it, with its line
         if not number % _STEP:
             recording.advance()
         yield line
@@ -100,10 +114,17 @@ def _parsed(recording: Recording, number: int, line: bytes) -> list[Call]:
     """
     if not line.strip():
         return []
-    if len(line) > MAX_DOCUMENT or not line.startswith(b"{") or not line.rstrip().endswith(b"}"):
+    if not line.startswith(b"{") or not line.rstrip().endswith(b"}"):
         raise _NotThisWay
     found = spans_of_line(recording, Document(number, line))
     return [call for span in found if (call := call_of(span)) is not None]
+
+
+class _Run(NamedTuple):
+    """How many calls of a trace have each verdict, and how its id is written."""
+
+    statuses: dict[str, int]
+    spellings: set[bytes]
 
 
 class _First:
@@ -131,7 +152,12 @@ class _First:
                     counts[trace, status] += 1
                     order += 1
                     if status != "ok" and trace.lower().startswith(prefix):
-                        self.newest.offer(status, start, order, _Place(index, number, offset, order - before - 1))
+                        self.newest.offer(
+                            status,
+                            start,
+                            order,
+                            _Place(index, number, offset, order - before - 1, (trace, status, start)),
+                        )
                 offset += len(line)
                 if not number % _STEP and len(counts) > MOST_RUNS:
                     raise _NotThisWay
@@ -142,17 +168,21 @@ class _First:
             raise _NotThisWay
         self.odd.add(place)
 
-    def spellings(self, run: str) -> set[bytes]:
-        """How the id of a trace is written, in all its places."""
-        return {trace for trace, _ in self._counts if trace.lower() == run.encode()}
-
-    def statuses(self, run: str) -> dict[str, int]:
-        """How many calls of a trace have each verdict."""
-        found: dict[str, int] = {}
+    def runs(self, wanted: Collection[str]) -> dict[str, _Run]:
+        """What there is of some runs."""
+        found = {run: _Run({}, set()) for run in wanted}
+        by_id = {run.encode(): each for run, each in found.items()}
         for (trace, status), number in self._counts.items():
-            if trace.lower() == run.encode():
-                found[status] = found.get(status, 0) + number
+            run = by_id.get(trace.lower())
+            if run is not None:
+                run.spellings.add(trace)
+                run.statuses[status] = run.statuses.get(status, 0) + number
         return found
+
+    def has_other_runs(self, runs: Collection[str]) -> bool:
+        """Whether there is any run for each of some that is another."""
+        known = {run.encode() for run in runs}
+        return len(known) > 1 or any(trace.lower() not in known for trace, _ in self._counts)
 
     def matched(self) -> int:
         """How many calls the filters let through."""
@@ -165,32 +195,68 @@ def _load(sources: Sequence[str | Path], place: _Place) -> Call:
     with opened(sources[place.source]) as recording, Path(sources[place.source]).open("rb") as file:
         file.seek(place.offset)
         calls = _parsed(recording, place.line, file.readline(MAX_DOCUMENT + 1))
-    if place.number >= len(calls):
+    call = calls[place.number] if place.number < len(calls) else None
+    trace, status, start = place.brief
+    if call is None or (call.trace_id.encode(), call.status, call.start) != (trace.lower(), status, start):
         raise _NotThisWay  # the bytes and the parser do not agree
-    return calls[place.number]
+    return call
+
+
+def _with_others(
+    sources: Sequence[str | Path], shown: Sequence[Shown], runs: Mapping[str, _Run], first: _First
+) -> tuple[Shown, ...]:
+    """The same calls, with what other runs cited where their own run cited nothing: a third sweep, where need be."""
+    needs = {
+        Need(run_of(call), call.tool, name)
+        for call, context in shown
+        for name in uncited_of(call) - context.elsewhere.keys()
+    }
+    found: dict[Need, Elsewhere] = {}
+    if needs and first.has_other_runs({need.run for need in needs}):
+        spellings = {run: each.spellings for run, each in runs.items()}
+        with ExitStack() as stack:
+            recordings = [stack.enter_context(opened(source)) for source in sources]
+
+            def parse(source: int, _: int, line: bytes) -> list[Call]:
+                return _parsed(recordings[source], 0, line)
+
+            found = last_of_other_runs(sources, needs, spellings, first.odd, parse)
+    return tuple(
+        Shown(
+            call,
+            context._replace(
+                other_runs={
+                    name: found[need]
+                    for name in uncited_of(call)
+                    if (need := Need(run_of(call), call.tool, name)) in found
+                }
+            ),
+        )
+        for call, context in shown
+    )
 
 
 class _Sought:
     """What one run is still looked through for.
 
     Args:
-        spans: ids of the spans that are cited. tools: how many calls of a tool that ran are to be found yet.
+        spans: ids of the spans that are cited, lower-case hex. tools: how many calls of a tool that ran are to be found
+            yet.
     """
 
     def __init__(self) -> None:
-        self.spans: set[str] = set()
+        self.spans: set[bytes] = set()
         self.tools: dict[str, int] = {}
 
     def may_have(self, span: Span) -> bool:
         """Whether a span may be one of those; False is certain."""
-        if span.span_id.decode() in self.spans:
-            return True
-        return any(may_have_run(span.piece, mark(tool)) for tool in self.tools)
+        return span.span_id in self.spans or any(may_have_run(span.piece, mark(tool)) for tool in self.tools)
 
     def takes(self, call: Call) -> bool:
         """Whether a call is one of those, which then is found."""
-        taken = call.span_id in self.spans
-        self.spans.discard(call.span_id)
+        span_id = call.span_id.encode()
+        taken = span_id in self.spans
+        self.spans.discard(span_id)
         if call.status != "blocked" and (left := self.tools.get(call.tool)):
             taken = True
             self.tools[call.tool] = left - 1
@@ -202,17 +268,19 @@ class _Sought:
 class _Second:
     """The second sweep, from the end on: parses lines until all is found that the calls are to be compared with."""
 
-    def __init__(self, calls: Sequence[Call], first: _First) -> None:
-        self._odd = first.odd
+    def __init__(self, calls: Sequence[Call], runs: Mapping[str, _Run], odd: Collection[tuple[int, int]]) -> None:
+        self._runs = runs
+        self._odd = odd
         self._found: list[Call] = []
-        self._sought: dict[str, _Sought] = {}
+        #: by trace id
+        self._sought: dict[bytes, _Sought] = {}
         for call in calls:
-            run = self._sought.setdefault(run_of(call), _Sought())
-            run.spans.update(cited_by(call))
-            if uncited_of(call) and first.statuses(run_of(call)).keys() != {"blocked"}:
+            run = self._sought.setdefault(run_of(call).encode(), _Sought())
+            run.spans.update(each.encode() for each in cited_by(call))
+            if uncited_of(call) and runs[run_of(call)].statuses.keys() != {"blocked"}:
                 run.tools[call.tool] = MOST_ELSEWHERE
-        self._forget_done()
-        self._spellings = {run: first.spellings(run) for run in self._sought}
+        for name in list(self._sought):
+            self._forget_done(name)
 
     def read(self, sources: Sequence[str | Path]) -> Neighbours:
         """Look through all files, the last one first."""
@@ -232,19 +300,23 @@ class _Second:
 
         None for several runs, which are told faster from where the ids stand, nor where a line may hide an id.
         """
-        spellings = [self._spellings[run] for run in self._sought]
-        return tuple(spellings[0]) if len(spellings) == 1 and not self._odd else ()
+        if len(self._sought) != 1 or self._odd:
+            return ()
+        return tuple(self._runs[next(iter(self._sought)).decode()].spellings)
 
     def _take(self, recording: Recording, place: tuple[int, int], line: bytes) -> None:
-        runs = {run.encode() for run in self._sought}
-        odd = place in self._odd
-        if not odd and not any(self._sought[span.trace_id.decode()].may_have(span) for span in spans(line, runs)):
+        if place not in self._odd and not any(
+            self._sought[span.trace_id].may_have(span) for span in spans(line, self._sought)
+        ):
             return
         for call in reversed(_parsed(recording, 0, line)):
-            sought = self._sought.get(run_of(call))
+            name = run_of(call).encode()
+            sought = self._sought.get(name)
             if sought is not None and sought.takes(call):
                 self._found.append(call)
-        self._forget_done()
+                self._forget_done(name)
 
-    def _forget_done(self) -> None:
-        self._sought = {run: sought for run, sought in self._sought.items() if sought.spans or sought.tools}
+    def _forget_done(self, name: bytes) -> None:
+        sought = self._sought[name]
+        if not sought.spans and not sought.tools:
+            del self._sought[name]

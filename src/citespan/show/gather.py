@@ -68,6 +68,8 @@ class Neighbours:
     def __init__(self) -> None:
         self._spans: Recent[tuple[str, str], Source] = Recent(MOST_SPANS)
         self._ran: Recent[tuple[str, str], tuple[Citations, ...]] = Recent(MOST_TOOLS)
+        #: by tool and argument, the last citation of each of the last two runs that have one
+        self._anywhere: Recent[tuple[str, str], tuple[tuple[str, Elsewhere], ...]] = Recent(MOST_TOOLS)
 
     def note(self, call: Call) -> None:
         """Take one call."""
@@ -75,7 +77,13 @@ class Neighbours:
         self._spans.put((run, call.span_id), Source(call.tool, call.start, call.end))
         if call.status != "blocked":
             before = self._ran.get((run, call.tool)) or ()
-            self._ran.put((run, call.tool), (*before[-MOST_ELSEWHERE + 1 :], citations(call)))
+            cited = citations(call)
+            self._ran.put((run, call.tool), (*before[-MOST_ELSEWHERE + 1 :], cited))
+            for name, other in cited:
+                known = self._anywhere.get((call.tool, name)) or ()
+                if not known or known[0][0] == run:
+                    known = known[1:]
+                self._anywhere.put((call.tool, name), ((run, other), *known[:1]))
 
     def context(self, call: Call, statuses: Mapping[str, int]) -> Context:
         """What they say about a call; statuses: how many calls of its run have each verdict."""
@@ -88,7 +96,12 @@ class Neighbours:
             for name, other in cited:
                 if name in uncited:
                     elsewhere[name] = (*elsewhere.get(name, ()), other)
-        return Context(statuses, found, elsewhere)
+        others: dict[str, Elsewhere] = {}
+        for name in uncited - elsewhere.keys():
+            for other_run, other in self._anywhere.get((call.tool, name)) or ():
+                if other_run != run:
+                    others.setdefault(name, other)
+        return Context(statuses, found, elsewhere, others)
 
 
 class Gathering:

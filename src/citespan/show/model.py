@@ -42,7 +42,7 @@ class Source(NamedTuple):
 
 
 class Elsewhere(NamedTuple):
-    """Another call of the same run and tool, whose same argument had a source. start as in `Call`."""
+    """Another call of the same tool, whose same argument had a source. start as in `Call`."""
 
     start: int
     span_id: str
@@ -57,11 +57,13 @@ class Context(NamedTuple):
         statuses: how many calls of its trace have each verdict.
         sources: by span id, the calls that its arguments cite.
         elsewhere: by argument, what it cited in the last calls of the tool that ran, the last one first.
+        other_runs: by argument of which `elsewhere` has nothing, what it cited in the last such call of another run.
     """
 
     statuses: Mapping[str, int] = _NOTHING
     sources: Mapping[str, Source] = MappingProxyType({})
     elsewhere: Mapping[str, tuple[Elsewhere, ...]] = MappingProxyType({})
+    other_runs: Mapping[str, Elsewhere] = MappingProxyType({})
 
 
 class Shown(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from citespan import semconv
 from citespan.calls.model import TROUBLE
@@ -13,6 +13,9 @@ from citespan.files.texts import plain
 from citespan.show.model import Screen, Shown, Wanted
 from citespan.show.text import Accepts, Line, Part, call_lines, nothing_accepted, short
 from citespan.show.words import listed
+
+#: digits of a trace id that tell it from the others of a file
+_ENOUGH: Final = 8
 
 
 class Asked(NamedTuple):
@@ -111,11 +114,12 @@ def _next(shown: Shown, asked: Asked) -> Iterator[str]:
         return
     uncited = [argument.name for argument in call.arguments if argument.counted]
     named = [name for name in uncited if name != semconv.UNDECLARED]
-    if named:
-        policy = shlex.quote(plain(asked.policy)) if asked.policy else "FILE"
+    if named and asked.policy:
+        policy = shlex.quote(plain(asked.policy))
         yield f"citespan policy explain {policy} {_quoted(call.name)} {_quoted(named[0])}"
-    if uncited and _is_file(asked.sources):
-        yield f"citespan report {_files(asked.sources)} -o report.html"
+    if uncited and "-" not in asked.sources:
+        chosen = f" --trace {call.trace_id[:_ENOUGH]}" if call.trace_id else ""
+        yield f"citespan report {_files(asked.sources)}{chosen} -o report.html"
 
 
 def _options(asked: Asked) -> str:
@@ -124,10 +128,6 @@ def _options(asked: Asked) -> str:
     statuses = [] if wanted.statuses == TROUBLE else [("status", status) for status in wanted.statuses]
     given = [("run", wanted.run), ("trace", wanted.trace), ("tool", wanted.tool), ("policy", asked.policy), *statuses]
     return "".join(f" --{option} {_quoted(value)}" for option, value in given if value)
-
-
-def _is_file(sources: Sequence[str]) -> bool:
-    return len(sources) == 1 and sources[0] != "-"
 
 
 def _files(sources: Sequence[str]) -> str:

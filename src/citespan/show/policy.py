@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from citespan.calls import Argument, Call
 from citespan.calls.from_span import head
-from citespan.core.policy import Policy
+from citespan.core.policy import PLAIN, ArgumentRule, Policy
 from citespan.core.resolve import Rulebook
 from citespan.show.text import Accepts
 
@@ -16,7 +16,7 @@ _STEP: Final = re.compile(r"(?:[^.\\]|\\.)+")
 
 
 def accepted_by(policy: Policy) -> Accepts:
-    """What tells the fields that a policy's `from` names for an argument, or for its leaves that counted.
+    """What tells the fields that a policy names for the leaves of an argument that counted: `from`, or a proposal's.
 
     Raises:
         PolicyError: when it is asked: two globs of the policy tie for the call's tool.
@@ -31,13 +31,24 @@ def accepted_by(policy: Policy) -> Accepts:
 
     def accepts(call: Call, argument: Argument) -> Sequence[str]:
         rules = rulebook.tool(call.tool, call.server or None).arguments
-        patterns = [head(argument.name), *(_pattern(path) for path in argument.counted)]
-        named = [rules[pattern].sources or () for pattern in patterns if pattern in rules]
+        named = [_named(_rule(rules, path)) for path in argument.counted or (argument.name,)]
         return tuple(dict.fromkeys(field for fields in named for field in fields))
 
     return accepts
 
 
-def _pattern(path: str) -> str:
-    """A dotted path with its indexes as `*`, as the policy writes it."""
-    return ".".join("*" if step.isdecimal() else step for step in _STEP.findall(path))
+def _rule(rules: Mapping[str, ArgumentRule], path: str) -> ArgumentRule:
+    """The rule of a leaf, as the guard finds it (`core.resolve.Resolved.argument`): its own, else its argument's."""
+    steps = _STEP.findall(path)
+    if len(steps) > 1:
+        found = rules.get(".".join("*" if step.isdecimal() else step for step in steps))
+        if found is not None:
+            return found
+    return rules.get(head(path), PLAIN)
+
+
+def _named(rule: ArgumentRule) -> Sequence[str]:
+    """As the guard puts it on the span (`core.nearest.Offer`)."""
+    if rule.sources is not None:
+        return rule.sources
+    return () if rule.propose_against is None else (rule.propose_against,)

@@ -117,7 +117,7 @@ def _argument(call: Call, argument: Argument, context: Context, width: int, acce
     )
     yield from _leaves(argument)
     if argument.counted:
-        hints = missing(call, argument, context.elsewhere.get(argument.name, ()), accepts(call, argument))
+        hints = missing(call, argument, context, accepts(call, argument))
         for text in dict.fromkeys(hint.text for hint in hints):
             yield Part("      missing: ", "hint"), Part(short(text, 4))
 

@@ -13,6 +13,12 @@ from citespan.trajectories.model import RecordedCall, RecordedTool, Trajectory
 #: integers so long may not fit into 64 bits, which orjson reads as floats: another number, and citable as such
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
 _MAX_SHOWN: Final = 60
+#: bytes of a line up to which it may be anything; in a longer one its values are counted before they are made
+_SURELY_SMALL: Final = 4 * 1024 * 1024
+#: bytes that the values of a line may take, by this estimate of what an object, an array and anything else needs
+_MAX_WEIGHT: Final = 1024 * 1024 * 1024
+_OBJECT, _ARRAY, _SCALAR = 200, 88, 40
+_TEXTS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NAMES: Final[dict[type, str]] = {
     dict: "an object",
     list: "an array",
@@ -66,6 +72,8 @@ def parse(line: bytes, place: str) -> Trajectory:
 
 
 def _document(line: bytes) -> Any:
+    if len(line) > _SURELY_SMALL and _weight(line) > _MAX_WEIGHT and _weight(_TEXTS.sub(b"", line)) > _MAX_WEIGHT:
+        raise Malformed("", "not readable: too many values for one line")
     try:
         record = orjson.loads(line)
         # what is read here is valid by now: no NaN, no lone surrogate
@@ -81,6 +89,11 @@ def _document(line: bytes) -> Any:
     except ValueError:
         reason = "not readable: an integer of thousands of digits"
     raise Malformed("", reason)
+
+
+def _weight(text: bytes) -> int:
+    """How many bytes the values of a JSON text take, by its signs; too many where those stand in its strings too."""
+    return text.count(b"{") * _OBJECT + text.count(b"[") * _ARRAY + text.count(b",") * _SCALAR
 
 
 def _call(entry: Any, key: str) -> RecordedCall:

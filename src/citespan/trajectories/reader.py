@@ -22,6 +22,7 @@ from citespan.files import (
     name_of,
     opened,
 )
+from citespan.files.documents import MANY_BLANK, pass_blank_lines
 from citespan.trajectories.model import Trajectory
 from citespan.trajectories.parse import Malformed, parse
 
@@ -84,10 +85,13 @@ def _said(error: OSError) -> str:
 
 def _read(recording: Recording, bad: Callable[[TraceFileError], object] | None) -> Iterator[Trajectory]:
     file, name, head = recording.file, recording.name, recording.head
-    number = 0
+    number = blank = 0
     seen: dict[bytes, int] = {}
     while line := _line(file, number + 1):
         number += 1
+        blank = blank + 1 if line.isspace() else 0
+        if blank == MANY_BLANK:
+            number, blank = number + pass_blank_lines(file), 0
         trajectory: Trajectory | None = None
         try:
             if len(line) > MAX_LINE and not line.endswith(b"\n"):
