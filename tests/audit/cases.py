@@ -156,6 +156,10 @@ MORE: dict[str, tuple[Case, dict[str, int]]] = {
         Case((run(parent=2), call(3), span(2, parent=9, start=0.1, kind=2), span(4, parent=9))),
         {"missing-parent": 1},
     ),
+    "a run whose caller is in another process, as its flags say": (
+        Case((run(parent=9, remote=True), call(2))),
+        {"remote-parent": 1},
+    ),
     "an outer agent and an inner one": (
         Case((run(), call(2), run(3, parent=2, start=2.1, end=2.4), call(4, parent=3))),
         {},

@@ -21,10 +21,10 @@ from typing import Final, NamedTuple
 import pytest
 from tests.show.traces import RUNS, cited, line, tool_span, uncited
 from tests.traces.forms import framed
+from tests.traces.messages import parse_line
 
 from citespan.cli import main
 from citespan.errors import EXIT_BAD_INPUT, EXIT_INCOMPLETE, EXIT_OK, EXIT_VIOLATIONS
-from citespan.traces.protobuf import parse_line
 
 MIB: Final = 1024 * 1024
 CALLS: Final = (

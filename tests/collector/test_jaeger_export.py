@@ -14,11 +14,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 from tests.collector.programs import fetch, free_ports, program, started, until
 from tests.collector.stack import Stack
+from tests.traces.messages import parse_line
 
 from citespan.calls import Call, call_of
 from citespan.errors import TraceFileError
 from citespan.traces.model import SpanRecord
-from citespan.traces.protobuf import parse_line
 from citespan.traces.reader import read_spans
 
 CONFIG = """

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from tests.traces.messages import parse_line
 
 from citespan.calls.read import read_calls
 from citespan.diff import Diff, collect, compare
-from citespan.traces.protobuf import parse_line
 
 FORMS = ("trace.jsonl", "evidence.jsonl", "runs.jsonl")
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from citespan import semconv
+from citespan.calls import call_of
 from citespan.core.resolve import resolve
 from citespan.learn import Learner, render
 from citespan.policy_file import loads
@@ -12,9 +15,10 @@ from citespan.traces.model import EventRecord, SpanRecord
 
 
 def span(
-    trace: int, tool: str = "cancel", status: str = "ok", events: tuple[EventRecord, ...] = (), **more: Any
+    trace: int, tool: str = "cancel", status: Any = "ok", events: tuple[EventRecord, ...] = (), **more: Any
 ) -> SpanRecord:
-    attributes = {semconv.TOOL_NAME: tool, semconv.STATUS: status, **more}
+    named = {semconv.OPERATION: semconv.EXECUTE_TOOL, semconv.TOOL_NAME: tool}
+    attributes = {**named, semconv.STATUS: status, **more}
     return SpanRecord(
         f"{trace:032x}", f"{trace:016x}", "", "execute_tool", 1, 0, 1, attributes, events, (), "OK", "", {}, "citespan",
         "1", (0, 0, 0), "trace.jsonl:1",
@@ -29,8 +33,8 @@ def cited(trace: int) -> SpanRecord:
 
 def policy_of(*spans: SpanRecord) -> tuple[Any, str]:
     learner = Learner()
-    for one in spans:
-        learner.add_span(one)
+    for call in filter(None, map(call_of, spans)):
+        learner.add_call(call)
     text = render(learner.draft("strict"))
     return loads(text), text
 
@@ -65,4 +69,19 @@ def test_a_tool_known_to_read_only_is_tagged() -> None:
 
 def test_spans_that_nobody_judged_say_nothing() -> None:
     _, text = policy_of(span(1, status="unguarded", **{f"{semconv.KIND}note": "assumed"}))
+    assert "0 recorded runs" in text
+
+
+@pytest.mark.parametrize("text", ["7", "{}", "[7]", '[{"path": "note.0", "kind": ["user"]}]'])
+def test_leaves_of_another_form_are_none(text: str) -> None:
+    """And whatever the other attributes are made of."""
+    odd = {f"{key}note": ["x"] for key in (semconv.SOURCE_TOOL, semconv.SOURCE_FIELD, semconv.PROJECTION)}
+    odd |= {semconv.LEAVES: text, f"{semconv.DIGEST}note": b"x", f"{semconv.KIND}other": ["user"]}
+    event = EventRecord(semconv.EVENT_UNCITED, 0, {semconv.TOOL_MUTATING: ["x"]})
+    _, learned = policy_of(span(1, events=(event,), **{f"{semconv.KIND}note": "assumed"}, **odd))
+    assert "#   cancel.note: 1 time in 1 task" in learned
+
+
+def test_a_status_that_is_no_text_says_nothing() -> None:
+    _, text = policy_of(span(1, status=["ok"], **{f"{semconv.KIND}note": "assumed"}))
     assert "0 recorded runs" in text

@@ -19,6 +19,8 @@ def test_every_answer_is_as_described(service: Service, mode: str) -> None:
     paths = []
     for found in schema.get_all_operations():
         operation = found.ok()
+        if operation.path == "/openapi.json":
+            continue  # the description itself, which newer versions of schemathesis leave out
         paths.append(operation.path)
         takes = operation.method == "post" or "parameters" in operation.definition.raw
         if mode == "forbidden" and not takes:
@@ -30,5 +32,5 @@ def test_every_answer_is_as_described(service: Service, mode: str) -> None:
             case.call_and_validate(base_url=service.url)
 
         answered()
-    assert len(paths) == 6  # all but the description itself
+    assert len(paths) == 6
     assert service.alive

@@ -14,13 +14,13 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from tests.collector.agents import delete_file, list_files, run
 from tests.serve.harness import JSON, PROTOBUF, Recorded, Service, recorded, serving, until
+from tests.traces.messages import parse_line
 
 from citespan.core.policy import Policy
 from citespan.serve.desk import Desk, State
 from citespan.serve.limits import Limits
 from citespan.serve.store import Trace
 from citespan.traces.file_exporter import OtlpJsonFileExporter
-from citespan.traces.protobuf import parse_line
 from citespan.traces.reader import read_spans
 
 

@@ -192,7 +192,9 @@ class TestRecording:
             record(file, PROPOSAL, KEY)
         assert file.read_bytes() == before
 
-    @pytest.mark.parametrize("value", [["a"], {"a": 1}, float("nan"), "\ud800", object()], ids=repr)
+    @pytest.mark.parametrize(
+        "value", [["a"], {"a": 1}, float("nan"), "\ud800", pytest.param(object(), id="object")], ids=repr
+    )
     def test_what_is_no_leaf_cannot_be_approved(self, value: Any, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="one leaf"):
             record(tmp_path / "approvals.jsonl", PROPOSAL._replace(value=value), KEY)

@@ -7,8 +7,9 @@ import json
 import struct
 from typing import Any, Final
 
+from tests.traces.messages import parse_line
+
 from citespan.traces.model import SpanRecord
-from citespan.traces.protobuf import parse_line
 
 TRACE_ID: Final = "4bf92f3577b34da6a3ce929d0e0e4736"
 SPAN_ID: Final = "00f067aa0ba902b7"

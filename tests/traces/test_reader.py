@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from citespan.errors import TraceFileError
 from citespan.files import documents
@@ -93,6 +94,19 @@ def test_everything_that_a_collector_may_write_is_understood(tmp_path: Path) -> 
     assert attributes.pop("d") != 0
     assert attributes == {"i": 3, "e": 1.0, "a": [], "n": None, "m": None, "new": None}
     assert (record.events[0].name, record.links[0].span_id) == ("e", SPAN_ID)
+
+
+@pytest.mark.parametrize("flags, remote", [(0x301, True), ("768", True), (0x101, False), (0x200, False), (None, False)])
+def test_whether_the_parent_is_in_another_process(tmp_path: Path, flags: Any, remote: bool) -> None:
+    """As the span's flags say, in both encodings; alone, the second bit says nothing."""
+    entry = {"resourceSpans": [{"scopeSpans": [{"spans": [span(parentSpanId=SPAN_ID, flags=flags)]}]}]}
+    assert [record.remote for record in read(write(tmp_path / "t.jsonl", entry))] == [remote]
+    message = TracesData()
+    sent = message.resource_spans.add().scope_spans.add().spans.add()
+    sent.trace_id, sent.span_id = bytes.fromhex(TRACE_ID), bytes.fromhex(SPAN_ID)
+    sent.flags = int(flags or 0)
+    (tmp_path / "t.pb").write_bytes(message.SerializeToString())
+    assert [record.remote for record in read(tmp_path / "t.pb")] == [remote]
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

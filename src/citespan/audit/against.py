@@ -10,7 +10,7 @@ from citespan import semconv
 from citespan.audit.alone import Flaw
 from citespan.audit.texts import some
 from citespan.calls import Argument, Call, Cited
-from citespan.calls.from_span import head
+from citespan.calls.paths import head, pattern, steps
 from citespan.core.judge import accepted
 from citespan.core.kinds import Kind
 from citespan.core.leaves import Leaf, Path
@@ -112,7 +112,7 @@ def _kind(
         return "assumed"
     if rule.sources is None or leaf.kind not in _FROM_RESULTS or cited is None or not cited.tool:
         return leaf.kind
-    if any(_covers(pattern, cited) for pattern in rule.sources):
+    if any(_covers(declared, cited) for declared in rule.sources):
         return leaf.kind
     # the span names the field of the first source only: another call that it cites may be one that the policy names
     others = sources.get(str(path[0]), {})
@@ -131,30 +131,6 @@ def _ignores(weak: Weak, kind: Kind, path: Path, cited: Cited | None) -> bool:
     return source not in {"", "*"} and not agree
 
 
-def _covers(pattern: str, cited: Cited) -> bool:
+def _covers(declared: str, cited: Cited) -> bool:
     """Whether a declared field covers a cited one, of whichever server: spans do not name it."""
-    path = ".".join("*" if step.isdecimal() else step for step in _split(cited.field))
-    return field_matches(pattern.rpartition("/")[2], f"{cited.tool}.{path}".rstrip("."), None)
-
-
-def steps(path: str) -> Path:
-    r"""The steps of an exported dotted path; digits alone are an index.
-
-    Example:
-        >>> steps(r"files.0.a\.b")
-        ('files', 0, 'a.b')
-    """
-    return tuple(int(step) if step.isdecimal() and len(step) < 19 else head(step) for step in _split(path)) or ("",)
-
-
-def _split(path: str) -> list[str]:
-    r"""The steps as they are written, `\.` inside them kept."""
-    parts, step, escaped = [], "", False
-    for character in path:
-        if character == "." and not escaped:
-            parts.append(step)
-            step = ""
-            continue
-        step += character
-        escaped = character == "\\" and not escaped
-    return [*parts, step]
+    return field_matches(declared.rpartition("/")[2], f"{cited.tool}.{pattern(cited.field)}".rstrip("."), None)

@@ -10,9 +10,9 @@ import orjson
 from citespan import semconv
 from citespan.audit.texts import some
 from citespan.calls import Argument, Call
-from citespan.calls.from_span import head
 from citespan.calls.model import Verdict, rank
-from citespan.calls.words import number
+from citespan.calls.paths import head
+from citespan.calls.words import number, violation
 from citespan.core.kinds import KINDS, Kind
 from citespan.core.leaves import MAX_LEAVES
 from citespan.otel.digest import Digester
@@ -63,7 +63,9 @@ def _verdict(call: Call) -> Iterator[Flaw]:
     if known is not None:
         counted = {argument.name for argument in call.arguments if argument.counted}
         argument = counted.pop() if len(counted) == 1 else ""
-        yield Flaw(known[0], argument, f"{known[1]}, {some(call.violations) or 'no reason is given'}")
+        yield Flaw(
+            known[0], argument, f"{known[1]}, {some(tuple(map(violation, call.violations))) or 'no reason is given'}"
+        )
 
 
 def _contradictions(span: SpanRecord, call: Call) -> Iterator[Flaw]:

@@ -38,51 +38,30 @@ ORDER BY s.trace, s.id, s.start, s.mark
 def find_parents(store: Store, kept: Kept) -> None:
     """Parents that are missing, that start after their child, or that never ran and have children all the same."""
     for (trace, parent), group in groupby(store.rows(_PARENTS), key=lambda row: row[:2]):
-        missing: list[tuple[Any, ...]] = []  # the first child only: there may be millions
+        first: Any = None  # the first child is enough: there may be millions
         orphans = served = 0
         refused = False
         for row in group:
-            _, _, span, start, tool, source, line, flags, found, above, parent_tool, above_source, above_line, near = (
-                row
-            )
+            _, _, *child, flags, found, above, parent_tool, above_source, above_line, near = row
+            start = child[1]
             if found is None:
                 served += bool(flags & SERVED)
                 orphans += 1
-                missing = missing or [row]
+                first = first or child
                 continue
             if 0 < start < above:
                 elsewhere = "" if near else ", in another process: their clocks may differ"
-                kept.add(
-                    "early-child",
-                    f"starts {(above - start) / 1e9:.3g} s before its parent {identity_of(parent)}{elsewhere}",
-                    time=start,
-                    tool=store.text(tool),
-                    trace_id=identity_of(trace),
-                    span_id=identity_of(span),
-                    place=place(store, source, line),
-                )
+                message = f"starts {(above - start) / 1e9:.3g} s before its parent {identity_of(parent)}{elsewhere}"
+                _add(store, kept, "early-child", message, trace, child)
             elif not refused:
                 refused = True
-                kept.add(
-                    "inconsistent",
-                    "status blocked, and yet something ran inside it",
-                    time=above,
-                    tool=store.text(parent_tool),
-                    trace_id=identity_of(trace),
-                    span_id=identity_of(parent),
-                    place=place(store, above_source, above_line),
-                )
-        for _, _, span, start, tool, source, line, *_ in missing:
+                message = "status blocked, and yet something ran inside it"
+                refused_span = (parent, above, parent_tool, above_source, above_line)
+                _add(store, kept, "inconsistent", message, trace, refused_span)
+        if first is not None:
             rule = "remote-parent" if served == orphans else "missing-parent"
-            kept.add(
-                rule,
-                f"parent {identity_of(parent)} of {number(orphans, 'span')} is in none of the files",
-                time=start,
-                tool=store.text(tool),
-                trace_id=identity_of(trace),
-                span_id=identity_of(span),
-                place=place(store, source, line),
-            )
+            message = f"parent {identity_of(parent)} of {number(orphans, 'span')} is in none of the files"
+            _add(store, kept, rule, message, trace, first)
 
 
 def find_open(store: Store, kept: Kept) -> None:

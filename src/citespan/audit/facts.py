@@ -46,7 +46,7 @@ class Facts:
             # a clock that was set back, or a forged time: nothing ends before it starts
             max(start, _bounded(span.end)) if span.end > 0 else 0,
             CALL if call is not None else RUN if is_run(span) else OTHER,
-            (SERVED if span.kind in _SERVED else 0) | (OWN if span.scope == semconv.SCOPE else 0),
+            (SERVED if span.remote or span.kind in _SERVED else 0) | (OWN if span.scope == semconv.SCOPE else 0),
             self._of(span.resource),
             mark(span),
             name(source),

@@ -37,10 +37,10 @@ _VIOLATION, _INCOMPLETE, _NEITHER = EXIT_VIOLATIONS, EXIT_INCOMPLETE, EXIT_OK
 _RULES: Final = (
     Rule("blocked", "error", "provenance", _VIOLATION,
          "A call was refused.",
-         "Run `citespan show`: it says which argument had no source, and what would have given it one."),
+         "`citespan show FILE --trace ID` says which argument had no source, and what would have given it one."),
     Rule("flagged", "error", "provenance", _VIOLATION,
          "A call was over its budget, and ran.",
-         "Find the source of its uncited arguments with `citespan show`, then enforce the policy for this tool."),
+         "`citespan show FILE --trace ID` says what was missing; then enforce the policy for this tool."),
     Rule("guard-error", "error", "provenance", _VIOLATION,
          "The guard failed, in a mode that lets the call run.",
          "Nobody judged this call: read the agent's log, and enforce, so that a failure of the guard denies."),

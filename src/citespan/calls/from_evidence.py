@@ -18,9 +18,8 @@ from citespan.core.kinds import KINDS
 from citespan.core.leaves import escape
 from citespan.errors import TraceFileError
 from citespan.files import Progress, Recording, Unreadable, name_of, opened
+from citespan.stores.evidence import SCHEMA
 
-#: the schema that is read
-SCHEMA: Final = "citespan.evidence/1"
 #: bytes of one line; its writer keeps to 512 leaves
 MAX_LINE: Final = 32 * 1024 * 1024
 _STATUSES: Final = frozenset(get_args(Status))

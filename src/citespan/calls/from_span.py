@@ -15,8 +15,6 @@ from citespan.core.kinds import KINDS, Kind
 from citespan.otel.recognise import is_agent, tool_of
 from citespan.traces.model import SpanRecord
 
-__all__ = ["call_of", "head", "is_run"]
-
 _STATUSES: Final = frozenset(get_args(Status))
 _KINDS: Final = frozenset(KINDS)
 #: projections that a leaf's text in `provenance.leaves` leaves out

@@ -16,7 +16,7 @@ from citespan.calls.from_span import call_of
 from citespan.calls.model import Call
 from citespan.core.policy import Policy
 from citespan.errors import TraceFileError
-from citespan.files import Kind, Progress, Recording, Unreadable, kind_of_head, name_of, opened
+from citespan.files import FileKind, Progress, Recording, Unreadable, kind_of_head, name_of, opened
 from citespan.policy_file import find
 from citespan.replay import Policies, replay
 from citespan.traces.reader import read_spans
@@ -70,7 +70,10 @@ def _traced(recording: Recording) -> Iterator[Call]:
 
 
 #: what reads a file of a kind; what is of no known kind goes to the reader of traces, which says so
-_READERS: Final[Mapping[Kind, Callable[[Recording], Iterator[Call]]]] = {"trace": _traced, "evidence": read_evidence}
+_READERS: Final[Mapping[FileKind, Callable[[Recording], Iterator[Call]]]] = {
+    "trace": _traced,
+    "evidence": read_evidence,
+}
 
 
 def _recorded(recording: Recording, policies: Policies | None) -> Iterator[Call]:
@@ -80,7 +83,7 @@ def _recorded(recording: Recording, policies: Policies | None) -> Iterator[Call]
             yield call_of_judged(judged)
 
 
-def kind_of_file(recording: Recording) -> Kind:
+def kind_of_file(recording: Recording) -> FileKind:
     """What an open file tells of, by its beginning, of which nothing is lost; "unknown" where that does not show.
 
     Raises:

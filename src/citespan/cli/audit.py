@@ -7,8 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from citespan.errors import UsageError
-
 
 def command(
     traces: Annotated[
@@ -54,12 +52,12 @@ def command(
     """
     from citespan.audit import FORMATS, Auditor
     from citespan.cli.progress import Bar
+    from citespan.cli.sources import read_once
     from citespan.files.whole import write_whole
     from citespan.policy_file import find
-    from citespan.traces.reader import STANDARD_INPUT, read_spans
+    from citespan.traces.reader import read_spans
 
-    if traces.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input can be read once: give - only once")
+    read_once(traces)
     book = None if policy is None else find(policy)
     with Auditor(book) as auditor:
         with Bar("audit", traces) as bar:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from citespan.diff import Chosen, Line, Run
     from citespan.replay import Policies
 
-STANDARD_INPUT: Final = "-"
 #: of an option that may be given once for both files, or once for each
 _ONCE_EACH: Final = 2
 _STYLES: Final = {"@": "bold", "=": "dim", "~": "yellow", "+": "green", "-": "red", ">": "cyan", " ": ""}
@@ -80,11 +79,11 @@ def command(
         citespan diff runs.jsonl runs.jsonl --policy old.toml --policy new.toml
     """
     from citespan.cli.progress import Bar
+    from citespan.cli.sources import read_once
     from citespan.diff import Chosen, compare, render_json, render_text
     from citespan.diff.render_text import Shown
 
-    if a == b == STANDARD_INPUT:
-        raise UsageError("standard input can be read once: give - only once")
+    read_once([a, b])
     if only_worse and everything:
         raise UsageError("--all and --only-worse exclude each other")
     runs, traces, policies = _each("--run", run), _each("--trace", trace), _each("--policy", policy)
@@ -125,12 +124,13 @@ def _policies(named: str) -> Policies | None:
 def _read(source: str, chosen: Chosen, policies: Policies | None, bar: Bar) -> tuple[Run, ...]:
     from citespan.calls.read import read_calls
     from citespan.diff import collect
+    from citespan.files import name_of
     from citespan.files.texts import plain
 
     runs = collect(read_calls(source, bar.advance, policies=policies), plain(source), chosen)
     if runs:
         return runs
-    name = "<stdin>" if source == STANDARD_INPUT else plain(source)
+    name = plain(name_of(source))
     if str(chosen):
         raise UsageError(f"{name}: no tool call of {plain(str(chosen))}; citespan show {name} --runs lists them")
     raise Incomplete(f"{name}: no tool call in it, so there is nothing to compare")

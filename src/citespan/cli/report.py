@@ -14,7 +14,6 @@ from citespan.errors import EXIT_OK, UsageError
 if TYPE_CHECKING:
     from citespan.calls import Call
 
-STANDARD_INPUT: Final = "-"
 _TITLE: Final = "citespan report"
 
 
@@ -49,12 +48,13 @@ def command(
         cat trace.jsonl | citespan report - > report.html
     """
     from citespan.calls.read import read_calls
+    from citespan.calls.words import number
     from citespan.cli.progress import Bar
+    from citespan.cli.sources import read_once
     from citespan.files.whole import write_whole
     from citespan.report import page
 
-    if traces.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input can be read once: give - only once")
+    read_once(traces)
     if output is None and sys.stdout.isatty():
         raise UsageError("a page is nothing for a terminal: add -o report.html, or send it to a file")
     wanted, prefix = run, trace.lower()
@@ -82,7 +82,7 @@ def command(
     else:
         write_whole(output, text)
         blocked = f", {seen['blocked']} blocked" if seen["blocked"] else ""
-        typer.echo(f"{output}: {seen.total()} {'call' if seen.total() == 1 else 'calls'}{blocked}", err=True)
+        typer.echo(f"{output}: {number(seen.total(), 'call')}{blocked}", err=True)
     raise typer.Exit(EXIT_OK)
 
 

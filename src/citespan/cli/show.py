@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from citespan.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_VIOLATIONS, Incomplete, UsageError
+from citespan.files import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from citespan.show.page import Asked
     from citespan.show.text import Line
 
-STANDARD_INPUT: Final = "-"
 #: names that are suggested where a filter finds nothing
 _MOST_NAMES: Final = 8
 _HEX: Final = frozenset("0123456789abcdef")
@@ -97,10 +97,10 @@ def command(
     """
     from citespan.calls.model import TROUBLE
     from citespan.cli.progress import Bar
+    from citespan.cli.sources import read_once
     from citespan.show.model import MOST_CALLS, Wanted
 
-    if traces.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input can be read once: give - only once")
+    read_once(traces)
     if not set(trace.lower()) <= _HEX:
         raise UsageError(f"--trace: {trace!r} is no start of a trace id: hex digits are needed")
     most = limit or (MOST_CALLS if everything else None)

@@ -86,13 +86,14 @@ def _learn(learner: Learner, recording: Recording) -> None:
     Raises:
         TraceFileError: it is neither.
     """
+    from citespan.calls import call_of
     from citespan.files import kind_of
     from citespan.traces.reader import read_spans
     from citespan.trajectories import read_trajectories
 
     if kind_of(recording) == "trace":
-        for span in read_spans(recording):
-            learner.add_span(span)
+        for call in filter(None, map(call_of, read_spans(recording))):
+            learner.add_call(call)
     else:
         for trajectory in read_trajectories(recording):
             learner.add(trajectory)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable
 from typing import Final, NamedTuple, TypeVar
 
 from citespan.calls import Argument, Call, Cited, Leaf
 from citespan.calls.model import rank
-from citespan.core.leaves import field_step
+from citespan.calls.paths import field
 from citespan.diff.model import ArgumentFacts, Entry, LeafFacts, Run
 from citespan.errors import UsageError
 from citespan.semconv import UNDECLARED
@@ -25,7 +24,6 @@ MAX_LEAVES: Final = 64
 MAX_TEXT: Final = 256
 #: verdicts of calls whose body ran
 _RAN: Final = frozenset({"ok", "flagged", "error"})
-_STEP: Final = re.compile(r"(?:\\.|[^.\\])+", re.DOTALL)
 
 T = TypeVar("T", bound=Hashable)
 
@@ -215,7 +213,7 @@ def _is_compared(argument: Argument) -> bool:
 
 def _uncited(call: Call) -> tuple[str, ...]:
     paths = (*call.assumed_fields, *(path for argument in call.arguments for path in argument.counted))
-    return tuple(dict.fromkeys(pattern(path) for path in paths[:MAX_ARGUMENTS]))
+    return tuple(dict.fromkeys(field(path[:MAX_TEXT]) for path in paths[:MAX_ARGUMENTS]))
 
 
 def _facts(argument: Argument, store: _Store) -> ArgumentFacts:
@@ -240,7 +238,7 @@ def _facts(argument: Argument, store: _Store) -> ArgumentFacts:
 def _leaves(leaves: tuple[Leaf, ...]) -> tuple[LeafFacts, ...]:
     groups: dict[str, list[Leaf]] = {}
     for leaf in leaves:
-        groups.setdefault(pattern(leaf.path), []).append(leaf)
+        groups.setdefault(field(leaf.path[:MAX_TEXT]), []).append(leaf)
     return tuple(
         LeafFacts(
             path=path,
@@ -258,15 +256,4 @@ def _has_tool(leaf: Leaf) -> bool:
 
 
 def _source(cited: Cited | None) -> str:
-    return "" if cited is None else pattern(cited.shown)
-
-
-def pattern(path: str) -> str:
-    r"""A dotted path with its indexes and the keys that are data as `*`, but the first step, which is a name; cut.
-
-    Example:
-        >>> pattern("list_files.files.0"), pattern("path"), pattern("inputs.a@b\\.org")
-        ('list_files.files.*', 'path', 'inputs.*')
-    """
-    first, *others = _STEP.findall(path[:MAX_TEXT]) or [""]
-    return ".".join([first, *("*" if step.isdecimal() else field_step(step) for step in others)])
+    return "" if cited is None else field(cited.shown[:MAX_TEXT])

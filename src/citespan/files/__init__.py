@@ -4,15 +4,15 @@ What the readers of traces, evidence files and trajectories have in common. Noth
 """
 
 from citespan.files.documents import MAX_DOCUMENT, Document, documents
-from citespan.files.forms import Form, Kind, form_of, kind_of, kind_of_head, kind_of_record
+from citespan.files.forms import FileKind, Form, form_of, kind_of, kind_of_head, kind_of_record
 from citespan.files.recording import STANDARD_INPUT, Progress, Recording, Unreadable, name_of, opened
 
 __all__ = [
     "MAX_DOCUMENT",
     "STANDARD_INPUT",
     "Document",
+    "FileKind",
     "Form",
-    "Kind",
     "Progress",
     "Recording",
     "Unreadable",

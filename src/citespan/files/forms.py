@@ -12,7 +12,7 @@ from citespan.files.recording import GZIP, Recording, Unreadable
 #: after its length in four bytes, the most significant first, as a collector's `file` exporter writes `format: proto`
 Form: TypeAlias = Literal["json", "protobuf", "framed"]
 #: what it tells of
-Kind: TypeAlias = Literal["trace", "evidence", "trajectory", "unknown"]
+FileKind: TypeAlias = Literal["trace", "evidence", "trajectory", "unknown"]
 
 EVIDENCE_SCHEMA: Final = "citespan.evidence/"
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -124,7 +124,7 @@ _FORMS: Final[tuple[tuple[Callable[[bytes], bool], Form | _Refused], ...]] = (
 )
 
 #: how the first document of a file begins. Keys may come in any order, writers have theirs
-_BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], Kind], ...]] = (
+_BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], FileKind], ...]] = (
     (re.compile(rb'\{\s*"resource_?[sS]pans"\s*:'), "trace"),
     (re.compile(rb'\{\s*"result"\s*:\s*\{\s*"resourceSpans"'), "trace"),
     (re.compile(rb'\{\s*"data"\s*:\s*\[\s*\{\s*"(?:traceID|spans|processes)"'), "trace"),
@@ -132,7 +132,7 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], Kind], ...]] = (
 )
 
 
-def kind_of_head(head: bytes) -> Kind:
+def kind_of_head(head: bytes) -> FileKind:
     r"""What a file tells of, by its first bytes; "unknown" where they do not show it.
 
     Example:
@@ -145,7 +145,7 @@ def kind_of_head(head: bytes) -> Kind:
     return next((kind for pattern, kind in _BEGINNINGS if pattern.match(start)), "unknown")
 
 
-def kind_of(recording: Recording) -> Kind:
+def kind_of(recording: Recording) -> FileKind:
     """What an open file tells of, by its beginning; "unknown" also where that is broken: the reader says why."""
     try:
         return kind_of_head(recording.head)
@@ -153,7 +153,7 @@ def kind_of(recording: Recording) -> Kind:
         return "unknown"
 
 
-def kind_of_record(record: Any) -> Kind:
+def kind_of_record(record: Any) -> FileKind:
     """What one JSON document tells of.
 
     Example:
@@ -165,7 +165,7 @@ def kind_of_record(record: Any) -> Kind:
     return next((kind for holds, kind in _RECORDS if holds(record)), "unknown")
 
 
-_RECORDS: Final[tuple[tuple[Callable[[Mapping[str, Any]], bool], Kind], ...]] = (
+_RECORDS: Final[tuple[tuple[Callable[[Mapping[str, Any]], bool], FileKind], ...]] = (
     (lambda record: "resourceSpans" in record or "resource_spans" in record, "trace"),
     (lambda record: str(record.get("schema")).startswith(EVIDENCE_SCHEMA), "evidence"),
     (lambda record: "calls" in record and "id" in record, "trajectory"),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from citespan import semconv
-from citespan.learn import spans
+from citespan.calls import Call
+from citespan.learn import traced
 from citespan.learn.collect import Collector, Seen
 from citespan.learn.decide import Decider
 from citespan.learn.draft import Draft
 from citespan.learn.evidence import Evidence
 from citespan.learn.profiles import PROFILES, ProfileName
 from citespan.learn.tasks import Tasks
-from citespan.traces.model import SpanRecord
 from citespan.trajectories import Trajectory
 
 #: traces that are told apart; spans of further ones are left out
@@ -56,22 +55,21 @@ class Learner:
         for name, read_only in seen.read_only.items():
             evidence.read_only[name] = read_only and evidence.read_only.get(name, True)
 
-    def add_span(self, span: SpanRecord) -> None:
-        """Learn from one span of a trace; spans that citespan did not judge say nothing."""
-        if not spans.is_judged(span):
+    def add_call(self, call: Call) -> None:
+        """Learn from one call of a trace; those that citespan did not judge say nothing."""
+        if not traced.is_judged(call):
             return
-        run = self._traces.get(span.trace_id)
+        run = self._traces.get(call.trace_id)
         if run is None:
             if len(self._traces) >= MAX_TRACES:
                 self._evidence.full = True
                 return
-            run = self._traces[span.trace_id] = self.tasks.join(())
+            run = self._traces[call.trace_id] = self.tasks.join(())
             self._runs += 1
-        self._calls[run] = self._calls.get(run, 0) + spans.key(span)
-        tool, reads = str(span.attributes[semconv.TOOL_NAME]), spans.only_reads(span)
-        if reads is not None:
-            self._evidence.read_only[tool] = reads and self._evidence.read_only.get(tool, True)
-        for fact in spans.facts(span):
+        self._calls[run] = self._calls.get(run, 0) + traced.key(call)
+        if call.mutating is not None:
+            self._evidence.read_only[call.tool] = not call.mutating and self._evidence.read_only.get(call.tool, True)
+        for fact in traced.facts(call):
             self._evidence.add(fact, run)
 
     def draft(self, profile: ProfileName) -> Draft:

@@ -154,9 +154,7 @@ async def _violations(desk: Desk, request: Request) -> Response:
     found: list[dict[str, Any]] = []
     unread, more = 0, False
     for trace in desk.newest():
-        if trace.came < since:
-            break
-        if more:
+        if more or trace.came < since:
             break
         state, audit = await desk.audit(trace, deadline)
         if state.judged is None:

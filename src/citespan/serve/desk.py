@@ -28,7 +28,7 @@ from citespan.serve.store import Dropped, Reason, Store, Trace
 _log = logging.getLogger("citespan")
 
 T = TypeVar("T")
-Status: TypeAlias = Literal["clean", "violations", "incomplete", "dropped"]
+Standing: TypeAlias = Literal["clean", "violations", "incomplete", "dropped"]
 
 _LOST: Final[dict[Reason, str]] = {
     "memory": "spans that came earlier were dropped: the memory for traces was full",
@@ -46,7 +46,7 @@ class State(NamedTuple):
         judged: the verdict on what is here; None where it could not be judged.
     """
 
-    status: Status
+    status: Standing
     reasons: tuple[str, ...]
     judged: Judgement | None
 

@@ -73,12 +73,11 @@ _TRACE_KEY: Final = b'"traceId"'
 _DIGITS: Final = 19
 #: a tool's name that is written in one way only
 _SIMPLE: Final = re.compile(r"[A-Za-z0-9_.:\- ]+")
-
-
+#: trace id, verdict, start
 _Brief: TypeAlias = tuple[bytes, Verdict, int]
 
 
-def briefs(line: bytes) -> list[tuple[bytes, Verdict, int]] | None:
+def briefs(line: bytes) -> list[_Brief] | None:
     r"""The tool calls of a line in its order; None where it has to be parsed to be read.
 
     Returns:
@@ -216,13 +215,13 @@ def _is_link(piece: bytes) -> bool:
 
 
 def _is_no_call(piece: bytes) -> bool:
-    return not any(mark in piece for mark in (*_OURS, *_FOREIGN))
+    return not any(sign in piece for sign in (*_OURS, *_FOREIGN))
 
 
 def _without_verdict(piece: bytes, operation: int) -> Verdict | Literal[""] | None:
     """What a span without a verdict is: "" for no call, None where it must be parsed. operation: where it has one."""
     if operation < 0:
-        return None if any(mark in piece for mark in _FOREIGN) else ""
+        return None if any(sign in piece for sign in _FOREIGN) else ""
     if not piece.startswith(_CALL, operation - len(_KEY)):
         return "" if piece.startswith(_OPERATION, operation - len(_KEY)) else None
     if _WITHIN_KEY not in piece:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from citespan.calls import Argument, Call
-from citespan.calls.from_span import head
+from citespan.calls.paths import head, pattern, written
 from citespan.core.policy import PLAIN, ArgumentRule, Policy
 from citespan.core.resolve import Rulebook
 from citespan.show.text import Accepts
-
-_STEP: Final = re.compile(r"(?:[^.\\]|\\.)+")
 
 
 def accepted_by(policy: Policy) -> Accepts:
@@ -39,12 +35,8 @@ def accepted_by(policy: Policy) -> Accepts:
 
 def _rule(rules: Mapping[str, ArgumentRule], path: str) -> ArgumentRule:
     """The rule of a leaf, as the guard finds it (`core.resolve.Resolved.argument`): its own, else its argument's."""
-    steps = _STEP.findall(path)
-    if len(steps) > 1:
-        found = rules.get(".".join("*" if step.isdecimal() else step for step in steps))
-        if found is not None:
-            return found
-    return rules.get(head(path), PLAIN)
+    own = rules.get(pattern(path)) if len(written(path)) > 1 else None
+    return rules.get(head(path), PLAIN) if own is None else own
 
 
 def _named(rule: ArgumentRule) -> Sequence[str]:

@@ -15,7 +15,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan
 
 from citespan.calls import Call
-from citespan.calls.from_span import head
+from citespan.calls.paths import head
 from citespan.core.decision import Decision, ProvenanceDenied
 from citespan.guard.context import CALL, RUN, STEP, TOKEN, current_run
 from citespan.guard.run import Run

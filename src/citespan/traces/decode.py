@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from citespan.traces.model import EventRecord, LinkRecord, SpanRecord, StatusCode
+from citespan.traces.model import EventRecord, LinkRecord, SpanRecord, StatusCode, is_remote
 
 #: of values in values; deeper ones are refused. What citespan writes stays above it
 MAX_DEPTH: Final = 64
@@ -111,6 +111,7 @@ def _span(span: dict[str, Any], resource: Mapping[str, Any], scope: str, version
         version,
         _NONE_DROPPED if _DROPPED.isdisjoint(span) else _dropped(span),
         place,
+        "flags" in span and is_remote(_integer(span, "flags")),
     )
 
 

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
@@ -34,10 +34,6 @@ _LISTS: Final = frozenset(each.key for each in semconv.ATTRIBUTES if each.type =
 _LISTS_OF: Final = tuple(
     each.key.partition("<")[0] for each in semconv.ATTRIBUTES if each.type == "string[]" and "<" in each.key
 )
-
-
-class _Process(NamedTuple):
-    resource: Mapping[str, Any]
 
 
 def is_export(document: Mapping[str, Any]) -> bool:
@@ -83,7 +79,7 @@ def spans_of(document: Mapping[str, Any], place: str) -> Iterator[SpanRecord]:
             yield record
 
 
-def _span(span: dict[str, Any], processes: Mapping[Any, _Process], place: str) -> SpanRecord:
+def _span(span: dict[str, Any], processes: Mapping[Any, Mapping[str, Any]], place: str) -> SpanRecord:
     trace_id, span_id = _id(span, "traceID", 32), _id(span, "spanID", 16)
     tags = _tags(span, "tags")
     parent, links = _references(span, trace_id)
@@ -112,7 +108,7 @@ def _span(span: dict[str, Any], processes: Mapping[Any, _Process], place: str) -
         links,
         status,
         message if type(message) is str else "",
-        process.resource,
+        process,
         scope,
         version,
         (0, 0, 0),
@@ -144,11 +140,11 @@ def _event(log: dict[str, Any]) -> EventRecord:
     return EventRecord(name, _microseconds(log, "timestamp"), fields)
 
 
-def _process(process: dict[str, Any]) -> _Process:
+def _process(process: dict[str, Any]) -> Mapping[str, Any]:
     tags = _tags(process, "tags")
     if service := _field(process, "serviceName", str, ""):
         tags[_SERVICE] = service
-    return _Process(tags)
+    return tags
 
 
 def _tags(source: dict[str, Any], key: str) -> dict[str, Any]:

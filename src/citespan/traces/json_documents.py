@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from citespan.errors import TraceFileError
-from citespan.files import Document, Kind, Recording, kind_of_record
+from citespan.files import Document, FileKind, Recording, kind_of_record
 from citespan.files.documents import split
 from citespan.traces import jaeger
 from citespan.traces.decode import Malformed, decode
@@ -24,7 +24,7 @@ _ANOTHER: Final = re.compile(rb'\n\{"resource_?[sS]pans"')
 _AFTER: Final = "unexpected content after document"
 
 #: what a file is told that is no trace, and which command reads it
-OTHERS: Final[dict[Kind, str]] = {
+OTHERS: Final[dict[FileKind, str]] = {
     "evidence": "this is an evidence file, not a trace: `citespan diff` compares two of them",
     "trajectory": "this is a trajectory file, not a trace: `citespan replay` judges it",
 }

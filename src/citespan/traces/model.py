@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 StatusCode: TypeAlias = Literal["UNSET", "OK", "ERROR"]
 
@@ -35,6 +35,7 @@ class SpanRecord(NamedTuple):
         resource: attributes of the resource. scope, scope_version: of the instrumentation scope.
         dropped: how many attributes, events and links the SDK had to drop.
         place: where it was read, `file:line`.
+        remote: whether its flags say that its parent is in another process (False where they say nothing).
     """
 
     trace_id: str
@@ -54,3 +55,18 @@ class SpanRecord(NamedTuple):
     scope_version: str
     dropped: tuple[int, int, int]
     place: str
+    remote: bool = False
+
+
+#: bits of a span's flags: whether they say anything of the parent, and that it is in another process (OTLP)
+_REMOTE: Final = 0x100 | 0x200
+
+
+def is_remote(flags: int) -> bool:
+    """Whether a span's flags say that its parent is in another process.
+
+    Example:
+        >>> is_remote(0x300), is_remote(0x100), is_remote(0)
+        (True, False, False)
+    """
+    return flags & _REMOTE == _REMOTE

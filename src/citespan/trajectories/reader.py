@@ -12,7 +12,7 @@ import orjson
 from citespan.errors import Problem, TraceFileError
 from citespan.files import (
     STANDARD_INPUT,
-    Kind,
+    FileKind,
     Progress,
     Recording,
     Unreadable,
@@ -35,7 +35,7 @@ TRACE: Final = (
     "Try the policy on the agent: citespan run --policy FILE --mode tag -- ..."
 )
 EVIDENCE: Final = "this is an evidence file; record a trace (CITESPAN_TRACE_FILE) or a trajectory file"
-_OTHERS: Final[Mapping[Kind, str]] = {"trace": TRACE, "evidence": EVIDENCE}
+_OTHERS: Final[Mapping[FileKind, str]] = {"trace": TRACE, "evidence": EVIDENCE}
 _CHUNK: Final = 1024 * 1024
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
