@@ -89,7 +89,7 @@ def test_the_workflow_fails_for_a_guess_and_reports_it(tmp_path: Path, name: str
     done = run(tmp_path)
     codes = {command.partition(" ")[0] + f" {at}": one.returncode for at, (command, one) in enumerate(done.items())}
     assert [one for key, one in codes.items() if key.startswith("pytest")] == [code], done
-    assert [one for key, one in codes.items() if key.startswith("citespan")] == [0] * (2 + code), done
+    assert [one for key, one in codes.items() if not key.startswith("pytest")] == [0] * (2 + code), done
     sarif = json.loads((tmp_path / "citespan.sarif").read_text())
     assert sarif["version"] == "2.1.0"
     results = sarif["runs"][0]["results"]
@@ -106,7 +106,22 @@ def test_an_audit_that_cannot_read_fails_the_workflow(tmp_path: Path) -> None:
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / "broken.jsonl").write_text("no JSON")
     done = run(tmp_path)
-    assert [one.returncode for command, one in done.items() if "audit" in command] == [1, 1]
+    assert [one.returncode for command, one in done.items() if "sarif" in command] == [1]
+
+
+def test_a_refusal_that_a_test_expects_is_not_said_in_the_pull_request(tmp_path: Path) -> None:
+    """Beside one that fails."""
+    lay(tmp_path, "'prod.env'")
+    with (tmp_path / "test_agent.py").open("a") as file:
+        file.write(
+            "\n\n@pytest.mark.citespan(policy='citespan.toml', inputs={'root': '.'})\n"
+            "def test_expected(citespan_run):\n    list_files('.')\n"
+            "    with citespan_run.expect_blocked('patch_file', 'path'), contextlib.suppress(PermissionError):\n"
+            "        patch_file('other.env')\n"
+        )
+    (told,) = [one.stdout for command, one in run(tmp_path).items() if "--format github" in command]
+    assert told.count("::error") == 1
+    assert len(list((tmp_path / "reports").glob("*.jsonl"))) == 2
 
 
 def test_the_workflow_uses_what_it_makes() -> None:

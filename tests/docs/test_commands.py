@@ -38,6 +38,7 @@ ELSEWHERE = {
     "citespan run -- uvicorn": "a server does not end; tests/launch runs commands of environments",
     "citespan serve": "a server does not end; tests/serve",
     "curl http://127.0.0.1:4318": "tests/serve",
+    "while read -r line; do printf": "tests/serve/test_http.py",
     "citespan --install-completion": "it writes to the reader's own shell; tests/cli/test_help.py shows the completion",
 }  # fmt: skip
 #: exit codes of commands that did what the page says

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from tests.docs.desk import trace
 from tests.serve.harness import JSON, PROTOBUF, Service, recorded
 
 from citespan.serve.app import application
@@ -183,3 +186,15 @@ def test_a_mistake_of_the_service_is_500_and_tells_its_type_alone(caplog: pytest
     assert sent[0]["status"] == 500
     assert Status.FromString(sent[1]["body"]).message.startswith("a mistake of the service")
     assert re.fullmatch(r"a request failed: RuntimeError in submit, line \d+", caplog.messages[-1])
+
+
+def test_the_lines_of_a_trace_file_are_sent_as_the_page_says(service: Service, tmp_path: Path) -> None:
+    """The loop of docs/serve.md, by a shell."""
+    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+    (loop,) = [line for line in page.splitlines() if line.startswith("while read")]
+    trace(tmp_path / "trace.jsonl", "prod.env")
+    trace_id = re.findall(r'"traceId":"([0-9a-f]{32})"', (tmp_path / "trace.jsonl").read_text())[0]
+    loop = loop.replace("http://127.0.0.1:4318", service.url)
+    done = subprocess.run(["bash", "-c", loop], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "code" in done.stdout) == (0, False)
+    assert service.get(f"/traces/{trace_id}").json["counts"] == {"blocked": 1}

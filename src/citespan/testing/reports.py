@@ -13,6 +13,7 @@ from typing import Any, Final, TypedDict
 
 import pytest
 
+from citespan.calls.words import number
 from citespan.errors import UsageError
 from citespan.files.whole import write_whole
 from citespan.report import page
@@ -95,5 +96,9 @@ def summarise(reporter: Any, folder: str, key: str) -> None:
         reporter.line(f"{nodeid}: {Path(folder, one['page'])}")
     for error in sorted({one["error"] for one in written.values()} - {""}):
         reporter.line(f"not written: {error}", red=True)
+    if not written:
+        reporter.line(
+            "no test was watched: mark one with @pytest.mark.citespan, or let it use citespan_run", yellow=True
+        )
     traces = sum(bool(one["trace"]) for one in written.values())
-    reporter.line(f"{traces} trace files and {len(pages)} pages of failed tests in {folder}")
+    reporter.line(f"{number(traces, 'trace file')} and {number(len(pages), 'page')} of failed tests in {folder}")
