@@ -13,8 +13,7 @@ import orjson
 
 from citespan.calls.model import Argument, Call, Cited, Leaf, Verdict, rank
 from citespan.calls.paths import head
-from citespan.core.decision import Status
-from citespan.core.kinds import KINDS
+from citespan.core.kinds import KINDS, Status
 from citespan.core.leaves import escape
 from citespan.errors import TraceFileError
 from citespan.files import Progress, Recording, Unreadable, name_of, opened

@@ -10,8 +10,7 @@ import orjson
 from citespan import semconv
 from citespan.calls.model import Argument, Call, Cited, Leaf, Link, Verdict
 from citespan.calls.paths import head
-from citespan.core.decision import Status
-from citespan.core.kinds import KINDS, Kind
+from citespan.core.kinds import KINDS, Kind, Status
 from citespan.otel.recognise import is_agent, tool_of
 from citespan.traces.model import SpanRecord
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from citespan.core.decision import Status
-from citespan.core.kinds import KINDS, Kind
+from citespan.core.kinds import KINDS, Kind, Status
 
 #: "none": nothing in the file says that the call was judged; "within": the span of a framework inside a judged call
 Verdict: TypeAlias = Status | Literal["none", "within"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Annotated, Final, cast
 
 import typer
@@ -49,6 +48,8 @@ app.add_typer(policy.app, name="policy")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib import metadata
+
         typer.echo(f"citespan {metadata.version('citespan')}")
         raise typer.Exit
 

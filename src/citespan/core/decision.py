@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from citespan.core.freetext import TokenKind
-from citespan.core.kinds import KINDS, REASONS, Kind, Provenance
+from citespan.core.kinds import KINDS, REASONS, Kind, Provenance, Status
 from citespan.core.leaves import Leaf, dotted
 
 Mode: TypeAlias = Literal["enforce", "tag", "off"]
 OnViolation: TypeAlias = Literal["tell", "abort", "ask"]
-Status: TypeAlias = Literal["ok", "flagged", "blocked", "unguarded", "error"]
 Finding: TypeAlias = Literal["clean", "over", "hard"]
 
 

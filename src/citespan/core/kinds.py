@@ -6,6 +6,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["observed", "user", "schema", "derived", "invented", "assumed"]
 
+#: the verdict on a call (`citespan.core.decision`)
+Status: TypeAlias = Literal["ok", "flagged", "blocked", "unguarded", "error"]
+
 #: best first; the last is the worst, and an argument's kind is its worst leaf's
 KINDS: Final[tuple[Kind, ...]] = ("observed", "user", "schema", "derived", "invented", "assumed")
 

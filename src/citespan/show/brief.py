@@ -26,7 +26,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from citespan import semconv
 from citespan.calls.model import Verdict
-from citespan.core.decision import Status
+from citespan.core.kinds import Status
 
 BEGIN: Final = b'{"resourceSpans":[{'
 _END: Final = (b"}]}\n", b"}]}")

@@ -179,10 +179,11 @@ class _First:
                 run.statuses[status] = run.statuses.get(status, 0) + number
         return found
 
-    def has_other_runs(self, runs: Collection[str]) -> bool:
-        """Whether there is any run for each of some that is another."""
+    def ran_elsewhere(self, runs: Collection[str]) -> bool:
+        """Whether a call that was not refused may be of another run than one of some."""
         known = {run.encode() for run in runs}
-        return len(known) > 1 or any(trace.lower() not in known for trace, _ in self._counts)
+        ran = {trace.lower() for trace, status in self._counts if status != "blocked"}
+        return bool(ran - known) or (len(known) > 1 and bool(ran))
 
     def matched(self) -> int:
         """How many calls the filters let through."""
@@ -212,7 +213,7 @@ def _with_others(
         for name in uncited_of(call) - context.elsewhere.keys()
     }
     found: dict[Need, Elsewhere] = {}
-    if needs and first.has_other_runs({need.run for need in needs}):
+    if needs and first.ran_elsewhere({need.run for need in needs}):
         spellings = {run: each.spellings for run, each in runs.items()}
         with ExitStack() as stack:
             recordings = [stack.enter_context(opened(source)) for source in sources]

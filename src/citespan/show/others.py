@@ -55,8 +55,9 @@ def last_of_other_runs(
     arguments = {key for need in left for key in _keys(need.argument)}
     runs = {need.run for need in left}
     own = tuple(spellings.get(next(iter(runs)), ())) if len(runs) == 1 else ()
+    marks = () if odd else tuple(arguments)
     for index, source in reversed(list(enumerate(sources))):
-        for offset, line in lines_backward(source):
+        for offset, line in lines_backward(source, marks):
             if not left:
                 return found
             if (index, offset) not in odd and not _may_help(line, tools, arguments, own):
