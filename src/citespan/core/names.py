@@ -108,6 +108,8 @@ def _field(field: str) -> _Field:
     return _Field(own, around, path, frozenset(_LOOKS.get(word) for word in own))
 
 
+# the same few arguments are asked about the same fields, call after call
+@lru_cache(maxsize=8192)
 def agreement(argument: tuple[str, ...], field: str) -> int:
     """How far names agree: an index of `AGREEMENT`.
 
